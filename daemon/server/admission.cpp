@@ -67,7 +67,7 @@ Admission::Admission(Uses uses)
       arrivals_(max_arrivals, [this] { asio::post(uses_.control, [this] { room_.cancel(); }); }),
       room_(uses_.control),
       refusals_(uses_.control, uses_.log, uses_.traffic, uses_.max_connections,
-                [this] { room_.cancel(); }) {}
+                refusal_descriptors(), [this] { room_.cancel(); }) {}
 
 void Admission::start(Listeners& listeners) {
     for (auto& listener : listeners.all) {
@@ -102,7 +102,10 @@ asio::awaitable<void> Admission::accept_loop(ListeningSocket& listening) {
             auto refused = Protocol::socket(uses_.control);
             listening.acceptor.non_blocking(true, error);
             listening.acceptor.accept(refused, error);
-            if (!error) refusals_.refuse(std::move(refused), too_many_connections);
+            if (!error) {
+                const auto caller = caller_at(refused, listening.tcp);
+                refusals_.refuse(std::move(refused), caller.uid, too_many_connections);
+            }
             pause.expires_after(milliseconds{50});
             co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
             spare_.take();
@@ -123,13 +126,16 @@ asio::awaitable<void> Admission::await_room() {
     }
 }
 
+Caller Admission::caller_at(Protocol::socket& socket, bool tcp) const {
+    return tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), uses_.admin_group);
+}
+
 void Admission::admit(Protocol::socket socket, bool tcp) {
     ++uses_.traffic.accepted;
     if (has_closed(socket.native_handle())) return;
-    const auto caller =
-        tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), uses_.admin_group);
+    const auto caller = caller_at(socket, tcp);
     if (const auto refused = refusal_of(caller)) {
-        return refusals_.refuse(std::move(socket), refused->message);
+        return refusals_.refuse(std::move(socket), caller.uid, refused->message);
     }
     if (tcp) {
         const int yes = 1;

@@ -68,6 +68,8 @@ private:
 
     boost::asio::awaitable<void> accept_loop(ListeningSocket& listening);
     boost::asio::awaitable<void> await_room();
+    // Returns the client at the other end.
+    Caller caller_at(Protocol::socket& socket, bool tcp) const;
     void admit(Protocol::socket socket, bool tcp);
     std::optional<Error> refusal_of(const Caller& caller);
     bool has_place_for(const Caller& caller);

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string>
@@ -13,6 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/assert.hpp"
 #include "daemon/http/http_answer.hpp"
 
 namespace rocklock {
@@ -22,8 +24,9 @@ namespace asio = boost::asio;
 
 using std::chrono::milliseconds;
 
-constexpr int max_at_once = 64;
 constexpr milliseconds max_time{1000};
+// One user gets at most one in this many slots.
+constexpr int share_divisor = 4;
 
 std::string refusal_text(const std::string& reason) {
     std::string text;
@@ -33,9 +36,9 @@ std::string refusal_text(const std::string& reason) {
 
 }  // namespace
 
-bool Refusals::full() const { return refusing_ >= max_at_once; }
+bool Refusals::full() const { return refusing_ >= slots_; }
 
-void Refusals::refuse(Socket socket, const std::string& reason) {
+void Refusals::refuse(Socket socket, std::uint32_t uid, const std::string& reason) {
     ++traffic_.refused;
     if (const auto count = logged_.let_through(std::chrono::steady_clock::now()); count > 0) {
         log_.write({LogLevel::warning,
@@ -46,31 +49,36 @@ void Refusals::refuse(Socket socket, const std::string& reason) {
                      {"connections", traffic_.connections.load()},
                      {"most", max_connections_}}});
     }
+    const auto text = refusal_text(reason);
+    const auto sent =
+        ::send(socket.native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent != static_cast<ssize_t>(text.size())) return;
+    int& of_user = of_users_[uid];
+    if (of_user >= std::max(slots_ / share_divisor, 1)) return;
+    ++of_user;
     ++refusing_;
-    asio::co_spawn(control_,
-                   send_refusal(std::make_shared<Socket>(std::move(socket)), refusal_text(reason)),
+    asio::co_spawn(control_, drain(std::make_shared<Socket>(std::move(socket)), uid),
                    asio::detached);
 }
 
-asio::awaitable<void> Refusals::send_refusal(std::shared_ptr<Socket> socket, std::string text) {
+asio::awaitable<void> Refusals::drain(std::shared_ptr<Socket> socket, std::uint32_t uid) {
     boost::system::error_code error;
-    const auto sent =
-        ::send(socket->native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent == static_cast<ssize_t>(text.size())) {
-        socket->shutdown(Socket::shutdown_send, error);
-        asio::steady_timer limit(control_, max_time);
-        limit.async_wait([socket](const boost::system::error_code& cancelled) {
-            boost::system::error_code ignored;
-            if (!cancelled) socket->close(ignored);
-        });
-        std::array<char, 4096> dropped{};
-        while (!error) {
-            co_await socket->async_read_some(asio::buffer(dropped),
-                                             asio::redirect_error(asio::use_awaitable, error));
-        }
-        limit.cancel();
+    socket->shutdown(Socket::shutdown_send, error);
+    asio::steady_timer limit(control_, max_time);
+    limit.async_wait([socket](const boost::system::error_code& cancelled) {
+        boost::system::error_code ignored;
+        if (!cancelled) socket->close(ignored);
+    });
+    std::array<char, 4096> dropped{};
+    while (!error) {
+        co_await socket->async_read_some(asio::buffer(dropped),
+                                         asio::redirect_error(asio::use_awaitable, error));
     }
-    if (refusing_-- == max_at_once) has_room_();
+    limit.cancel();
+    const auto of_user = of_users_.find(uid);
+    ROCKLOCK_ASSERT(of_user != of_users_.end() && of_user->second > 0);
+    if (--of_user->second == 0) of_users_.erase(of_user);
+    if (refusing_-- == slots_) has_room_();
 }
 
 }  // namespace rocklock

@@ -1,7 +1,9 @@
 // Refuses clients with the status 503 if there are too many connections.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include <boost/asio/awaitable.hpp>
@@ -13,38 +15,47 @@
 
 namespace rocklock {
 
+// A refused client has up to one second to read the response, and occupies a slot meanwhile. One
+// user gets at most a quarter of the slots, so that it cannot keep others from being accepted.
+//
 // Threads:  one, which runs the context.
 // Lifetime: borrows all arguments. Refusals in progress end with the context.
 class Refusals {
 public:
-    // `has_room` is called when full() becomes false.
+    // `slots` is the maximum number of refusals in progress. `has_room` is called when full()
+    // becomes false.
     Refusals(boost::asio::io_context& control, const Log& log, Traffic& traffic,
-             int max_connections, std::function<void()> has_room)
+             int max_connections, int slots, std::function<void()> has_room)
         : control_(control),
           log_(log),
           traffic_(traffic),
           max_connections_(max_connections),
+          slots_(slots),
           has_room_(std::move(has_room)) {}
 
     using Socket = boost::asio::generic::stream_protocol::socket;
 
     // Sends the response with the reason. Then reads and discards the input of the client until it
     // closes the connection, for at most one second: if a socket is closed with unread input, the
-    // kernel resets the connection and the client may lose the response.
-    void refuse(Socket socket, const std::string& reason);
+    // kernel resets the connection and the client may lose the response. If the user occupies all
+    // of its slots, the connection is closed immediately after the response.
+    void refuse(Socket socket, std::uint32_t uid, const std::string& reason);
 
     // Returns true if so many clients are being refused that no other client should be accepted.
     bool full() const;
 
 private:
-    boost::asio::awaitable<void> send_refusal(std::shared_ptr<Socket> socket, std::string text);
+    boost::asio::awaitable<void> drain(std::shared_ptr<Socket> socket, std::uint32_t uid);
 
     boost::asio::io_context& control_;
     const Log& log_;
     Traffic& traffic_;
     const int max_connections_;
+    const int slots_;
     const std::function<void()> has_room_;
+    // The refusals in progress, in total and of each user that has any.
     int refusing_ = 0;
+    std::map<std::uint32_t, int> of_users_;
     RateLimiter logged_{std::chrono::milliseconds{10'000}};
 };
 

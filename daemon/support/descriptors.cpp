@@ -11,9 +11,18 @@
 namespace rocklock {
 namespace {
 
-constexpr rlim_t reserved = 192;
+// For the store and for watched processes.
+constexpr rlim_t reserved_for_store = 128;
+// One of this many descriptors is reserved for refusals, between the minimum and the maximum.
+constexpr rlim_t refusal_divisor = 16;
+constexpr rlim_t min_refusals = 64;
+constexpr rlim_t max_refusals = 1'024;
 // With fewer descriptors, RocksDB can open a store but cannot write its files.
 constexpr rlim_t min_descriptors = 128;
+
+rlim_t refusals_of(rlim_t descriptors) {
+    return std::clamp(descriptors / refusal_divisor, min_refusals, max_refusals);
+}
 
 }  // namespace
 
@@ -38,8 +47,15 @@ Result<int> raise_descriptor_limit() {
                          " or more: raise the limit, as with `ulimit -n 1024` or LimitNOFILE=1024 "
                          "in the unit");
     }
+    const rlim_t reserved = reserved_for_store + refusals_of(limit.rlim_cur);
     if (limit.rlim_cur <= 2 * reserved) return static_cast<int>(limit.rlim_cur / 2);
     return static_cast<int>(std::min<rlim_t>(limit.rlim_cur - reserved, INT32_MAX));
+}
+
+int refusal_descriptors() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return static_cast<int>(max_refusals);
+    return static_cast<int>(refusals_of(limit.rlim_cur));
 }
 
 void SpareDescriptor::take() {

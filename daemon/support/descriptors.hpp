@@ -16,6 +16,10 @@ void keep_standard_descriptors();
 // Errors: io_error   there are too few descriptors for the store
 Result<int> raise_descriptor_limit();
 
+// Returns the number of descriptors that are reserved for clients that are being refused. Call it
+// after raise_descriptor_limit().
+int refusal_descriptors();
+
 // A descriptor in reserve. If none is left, it is given up so that a client can be accepted and
 // refused with a response.
 class SpareDescriptor {

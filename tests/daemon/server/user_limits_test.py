@@ -29,6 +29,20 @@ while True:
 """
 
 
+# Opens many connections, and keeps them open although most are refused.
+IDLE_CLIENTS = """
+import resource, socket, sys
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+clients = []
+for _ in range(900):
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(sys.argv[1])
+    clients.append(client)
+print("connected", flush=True)
+sys.stdin.read()
+"""
+
 def ping(connection):
     connection.send("Ping", {}, "Content-Type: application/json\r\n")
     return connection.receive().status
@@ -165,6 +179,30 @@ class UserLimits(TcpSandbox):
         self.stop_daemon()
         self.serve(*options)
         self.assertEqual(self.connect().call("ShowStatistics").json["Held"], int(count))
+
+    @unittest.skipIf(os.getuid() != 0, "only root can become another user")
+    def test_a_user_at_its_limit_of_connections_does_not_keep_others_from_connecting(self):
+        self.folder.chmod(0o755)
+        self.state.mkdir(mode=0o755)
+        self.serve("--memory", "--max-user-connections", "20")
+        self.socket.chmod(0o666)
+        attacker = subprocess.Popen(
+            ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "/usr/bin/python3", "-c",
+             IDLE_CLIENTS, str(self.socket)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            durations = []
+            while len(durations) < 20:
+                start = time.monotonic()
+                client = self.connect()
+                self.assertEqual(client.call("Ping").status, 200)
+                durations.append(time.monotonic() - start)
+                client.close()
+                if len(durations) == 1:
+                    self.assertEqual(attacker.stdout.readline(), "connected\n")
+            print(f"# another user: slowest of 20 connections {max(durations) * 1000:.1f} ms")
+            self.assertLess(max(durations), 1 * SLOWNESS)
+        finally:
+            attacker.communicate("")
 
 
 tap.main()
