@@ -14,13 +14,13 @@
 
 namespace rocklock::expression {
 
-// A condition on one attribute. It does not depend on which attributes are keys.
+// A condition on one attribute. It has not been compared with the key attributes of a table yet.
 //
 // Lifetime: borrows from the expression or the legacy parameters.
 struct KeyClause {
     std::string_view attribute;
     ComparisonOperator comparison = ComparisonOperator::eq;
-    // As many as the operator has.
+    // The operands of `comparison`, as many as it requires.
     std::vector<const AttributeValue*> values;
 };
 

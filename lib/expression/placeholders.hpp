@@ -1,4 +1,4 @@
-// The names and values for which the placeholders of an expression stand in one request.
+// The names and values that a request gives for the placeholders of its expressions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,9 @@
 
 namespace rocklock::expression {
 
-// The name or value of each placeholder of a tree, by its index in the tree. Borrows them.
+// The name or value of each placeholder of a tree, by its index in the tree.
+//
+// Lifetime: borrows the names and values from the request.
 struct Bindings {
     std::vector<std::string_view> names;
     std::vector<const AttributeValue*> values;
@@ -28,7 +30,7 @@ class Binder {
 public:
     explicit Binder(const Placeholders& placeholders);
 
-    // Checks the placeholders themselves. Called before any expression is read.
+    // Checks the placeholders themselves. Must be called before any expression is bound.
     std::optional<Error> check() const;
 
     // Return the name or the value, or nullptr if the placeholder is undefined.
@@ -40,7 +42,7 @@ public:
     std::optional<Error> check_unused() const;
 
 private:
-    // Placeholders with marks for the used ones. A short list is searched linearly. For a long
+    // Placeholders, each with a mark if it was used. A short list is searched linearly. For a long
     // list, a sorted index is built and searched by bisection.
     template <typename Entry>
     class Register {
@@ -64,7 +66,7 @@ private:
     Register<ValuePlaceholder> values_;
 };
 
-// Returns the error for an invalid value. `text` is the message for such a value elsewhere.
+// Returns the error for an invalid value of a placeholder. `text` describes the fault of the value.
 Error invalid_value(std::string_view text, std::string_view placeholder);
 
 // Return the messages for undefined placeholders.

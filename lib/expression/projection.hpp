@@ -15,11 +15,11 @@
 
 namespace rocklock::expression {
 
-// Paths with the names of their placeholders. Lifetime: borrows the placeholders.
+// Paths, and the names that their placeholders stand for. Lifetime: borrows the placeholders.
 struct Projection {
     std::shared_ptr<const Tree> tree;
     Bindings bindings;
-    // In the order of Paths::compare(), so that paths through the same value are neighbours. No
+    // In the order of Paths::compare(), so that paths through the same value are adjacent. No
     // path is a prefix of another.
     std::vector<Path> ordered;
 

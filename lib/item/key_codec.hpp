@@ -20,15 +20,15 @@
 
 namespace rocklock {
 
-// Appends a value to `out`. It must be S, N or B. If two values have the same type, their bytes
-// have the same order as the values.
+// Appends the encoding of `value`, which must be S, N or B, to `out`. The encodings of two values
+// of the same type have the same order as the values.
 void append_key_value(std::string& out, const AttributeValue& value);
 
 // Appends the common prefix of the encodings of all values that begin with `value`, for
-// begins_with. The value must be S or B.
+// begins_with. `value` must be S or B.
 void append_key_prefix(std::string& out, const AttributeValue& value);
 
-// Appends the hash and the value of a hash key.
+// Appends the hash of the hash key `value`, then the encoding of `value`.
 void append_partition(std::string& out, const AttributeValue& value);
 
 // Remove a value, or a partition with its hash, from the front of `bytes` and return it. If `bytes`
@@ -36,11 +36,12 @@ void append_partition(std::string& out, const AttributeValue& value);
 std::optional<AttributeValue> take_key_value(std::string_view& bytes);
 std::optional<AttributeValue> take_partition(std::string_view& bytes);
 
-// Returns the end of the range of keys that begin with `prefix`: the smallest bytes after all of
-// them. Returns an empty string if there is no end.
+// Returns the exclusive end of the range of keys that begin with `prefix`: the smallest string that
+// sorts after all of them. Returns an empty string if there is none, because `prefix` is empty or
+// contains only 0xFF bytes.
 std::string end_of_prefix(std::string_view prefix);
 
-// The hashes of one segment, including both ends.
+// The range of hashes of one segment. Includes `first` and `last`.
 struct HashRange {
     std::uint32_t first = 0;
     std::uint32_t last = 0xFFFF'FFFF;

@@ -32,7 +32,7 @@ public:
     // The offset of the record type in a header. Type zero means that there is no record.
     static constexpr std::size_t kind_at = 6;
 
-    // Complete records, and the first, middle and last fragments of a record.
+    // A complete record, or the first, a middle or the last fragment of a record.
     enum class Kind : char { whole = 1, first, middle, last };
 
     // Returns the record, including its header, at the beginning of `rest`, the remainder of a
@@ -50,9 +50,9 @@ public:
     // file.
     std::uint64_t end() const;
     // Returns the offset of a zero header that is followed by written bytes, if there is one.
-    // Unsynced data may have such a gap after a power failure; otherwise it is damage.
+    // After a power failure, unsynced data may have such a gap. In all other cases it is damage.
     std::optional<std::uint64_t> gap() const;
-    // Returns whether all records can be followed, no data comes after the last one, and the
+    // Returns whether all records could be parsed, no data comes after the last one, and the
     // checksum of the last one is right. The checksums of the other records are not verified.
     bool clean() const;
 
@@ -66,9 +66,10 @@ private:
     std::uint64_t last_end_ = 0;
     // The offset of the first header with type zero.
     std::optional<std::uint64_t> zeros_;
-    // The offset after the last nonzero byte from `zeros_` on.
+    // The offset after the last nonzero byte at or after `zeros_`.
     std::uint64_t written_ = 0;
-    // Whether a record cannot be followed. RocksDB reports the reason when it reads the log.
+    // Whether a record could not be parsed, so that the next one could not be found. RocksDB
+    // reports the reason when it reads the log.
     bool strange_ = false;
 };
 

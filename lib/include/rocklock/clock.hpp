@@ -2,9 +2,9 @@
 //
 // The boot clock decides when a lease expires. It does not jump, it includes the time during which
 // a machine was suspended, and it continues if a process restarts. A deadline on disk is therefore
-// still exact if the store is opened again on the same boot. Times for display are on the wall
-// clock, which decides no deadline of a lease; docs/guarantees.md lists the few decisions that
-// depend on it.
+// still exact if the store is opened again on the same boot. Times for display are read from the
+// wall clock. No deadline of a lease depends on the wall clock; docs/guarantees.md lists the few
+// decisions that do.
 #pragma once
 
 #include <chrono>
@@ -48,9 +48,9 @@ public:
     // clock may jump.
     virtual Instant now() = 0;
 
-    // Returns an identifier of the boot. It is equal for two processes exactly if a BootTime means
-    // the same moment in both. It is empty if that cannot be determined (a separate time namespace,
-    // no /proc); every lease then starts again when a store is opened.
+    // Returns an identifier of the boot. It is equal for two processes if and only if a BootTime
+    // means the same moment in both. It is empty if that cannot be determined (a separate time
+    // namespace, no /proc); every lease then starts again when a store is opened.
     virtual std::string boot_id() = 0;
 };
 

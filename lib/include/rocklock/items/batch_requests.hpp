@@ -83,13 +83,13 @@ struct TransactWriteAnswer {
     std::uint64_t version = 0;
     std::vector<ConsumedCapacity> consumed;
     std::vector<WrittenCollection> collections;
-    // The token had been used by the same request, so no item was written. `consumed` is then the
-    // capacity for reading the items.
+    // Whether the token had already been used by the same request. If so, no item was written, and
+    // `consumed` is the capacity for reading the items.
     bool replayed = false;
 };
 
-// Reads up to 100 items at one time. The members `proof` and `return_capacity` of the gets are
-// ignored; those below apply to all.
+// Reads up to 100 items as of the same moment. The members `proof` and `return_capacity` of the
+// gets are ignored; those below apply to all.
 struct TransactGet {
     std::vector<GetItem> gets;
     ReturnCapacity return_capacity = ReturnCapacity::none;
