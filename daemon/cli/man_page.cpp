@@ -77,29 +77,32 @@ std::string closing_sections() {
         variables += (variables.empty() ? "" : ", ") + name;
     }
     return list("EXIT STATUS",
-                {{"0", "Done."},
-                 {"64", "The command line, a setting or the request is wrong."},
+                {{"0", "The verb succeeded."},
+                 {"64", "The command line, a setting or the request is invalid."},
                  {"69", "The daemon cannot be reached."},
                  {"70", "The storage failed or is damaged, or the output could not be written."},
                  {"75",
                   "Another session holds the lock, or the wait timeout has expired: try again "
                   "later."},
-                 {"76", "The lock was lost, had ended already, or is not known."},
-                 {"77", "Not allowed."},
+                 {"76", "The lock was lost, has already ended, or is unknown."},
+                 {"77", "The request is not allowed."},
                  {"126, 127", "run: the command cannot be executed; the command was not found."},
                  {"128+n", "run: signal n ended the command."}}) +
-           list("ENVIRONMENT",
-                {{"ROCKLOCK_SESSION", "The proof that a grant is yours, as acquire prints it."},
-                 {variables,
-                  "The value of the option of the same name if the option is not given. No other "
-                  "option has a variable. ROCKLOCK_DB applies to serve, db check, db stats "
-                  "and db restore."},
-                 {"ROCKLOCK_CONFIG", "The file to read instead of /etc/rocklock.conf."},
-                 {"NO_COLOR", "No colour."}}) +
+           list(
+               "ENVIRONMENT",
+               {{"ROCKLOCK_SESSION",
+                 "The session and its secret, as printed by acquire. Proves that you own a grant."},
+                {variables,
+                 "The value of the option of the same name if the option is not given. No other "
+                 "option has a variable. ROCKLOCK_DB applies to serve, db check, db stats "
+                 "and db restore."},
+                {"ROCKLOCK_CONFIG", "The file to read instead of /etc/rocklock.conf."},
+                {"NO_COLOR", "If it is set and not empty, titles are not printed in bold."}}) +
            list("FILES",
                 {{"/etc/rocklock.conf",
-                  "Settings, as in: lease = 10s. With socket = PATH, all users use the daemon on "
-                  "that socket."},
+                  "Settings, for example: lease = 10s. If the file contains socket = PATH, all "
+                  "users "
+                  "use the daemon on that socket."},
                  {"/run/rocklock/rocklock.sock", "The socket of the installed systemd unit."},
                  {"~/.local/state/rocklock/",
                   "Socket, store and log of a user's private daemon, in the home directory of the "

@@ -32,8 +32,8 @@ std::string list_of_verbs(std::string_view family) {
 
 std::string overview() {
     return "rocklock VERB [OPTION...]\n\n"
-           "Locks for work that takes longer than a transaction. At most one holder among all\n"
-           "programs of this machine if a system manager is configured, otherwise among the\n"
+           "Manages locks for work that takes longer than a transaction. If a system manager is\n"
+           "configured, a lock applies to all programs of this machine; otherwise, only to the\n"
            "processes of one user. `rocklock status` shows which manager is used.\n\n" +
            list_of_verbs("") +
            "\n`rocklock VERB --help` prints the options of a verb.\n\n"

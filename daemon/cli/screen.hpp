@@ -36,10 +36,10 @@ public:
     // Replaces the content of the screen by the text, cut to the size of the screen.
     void draw(const std::string& text);
 
-    // Waits for an event, at most `longest`. If `other` is not negative and becomes readable,
+    // Waits for an event for at most `longest`. If `other` is not negative and becomes readable,
     // returns `time`.
     Wakeup wait(std::chrono::milliseconds longest, int other = -1);
-    // The last key pressed, and the last signal that asks the program to end.
+    // Return the last key pressed, and the last signal that asks the program to end.
     char key() const { return key_; }
     int signal() const { return signal_; }
 

@@ -27,12 +27,13 @@
 
 namespace rocklock {
 
-// Threads:  thread-safe where it says so; the rest must be called on the thread itself.
-// Lifetime: must outlive the objects that it serves. Those that are left after stop() are destroyed
-//           with it.
+// Threads:  functions whose comments say so are thread-safe. start() and stop() are called by the
+//           owner, all other functions on the thread itself.
+// Lifetime: must outlive the objects that it serves. Objects that are still registered after stop()
+//           are destroyed by the destructor.
 class IoThread {
 public:
-    // An object that is served: a socket and its conversation.
+    // A socket that the thread serves, and the state of its connection.
     class Served {
     public:
         Served() = default;
@@ -40,19 +41,20 @@ public:
         Served& operator=(const Served&) = delete;
         virtual ~Served() = default;
 
-        // Called if the socket is readable, writable or closed: EPOLLIN and so on.
+        // Called if the socket is readable, writable or closed. `events` has epoll's flags, such as
+        // EPOLLIN.
         virtual void ready(std::uint32_t events) = 0;
         // Called in the round after go_on_soon().
         virtual void go_on() = 0;
         // Called at the end of a round after send_soon().
         virtual void send() = 0;
-        // Called at the time of remind_at().
+        // Called at the time that was passed to remind_at().
         virtual void remind() = 0;
     };
 
     using Time = std::chrono::steady_clock::time_point;
-    // Returns the maximum time until the next call. nullopt: call only on request. Zero: call again
-    // in this round, after the responses were sent.
+    // Returns the maximum time until the next call. Returns nullopt if the next call is needed only
+    // after a request, and zero if it must be made in this round, after the responses are sent.
     using Flush = std::function<std::optional<std::chrono::milliseconds>()>;
 
     // `flush` is called once in each round in which it was requested.
@@ -122,9 +124,9 @@ private:
     Time now_{};
     // `now_` in nanoseconds, for other threads; 0 while the thread waits.
     std::atomic<std::int64_t> round_began_{0};
-    // The last wait was short.
+    // Whether the last wait was short.
     bool quick_ = false;
-    // Until this time the processor is contended, and the thread does not spin.
+    // The thread does not spin until this time, because other programs need the processor.
     Time contended_until_{};
     bool flushing_ = false;
     std::optional<Time> flush_at_;
@@ -135,9 +137,9 @@ private:
     std::vector<std::shared_ptr<Served>> sending_;
     // Kept until the end of the round, because fetched events may still point to them.
     std::vector<std::shared_ptr<Served>> forgotten_;
-    // Destroyed with a time limit per round.
+    // The objects of free_soon(). Destroying them has a time limit per round.
     Fifo<std::shared_ptr<void>> left_;
-    // Posted by the thread itself.
+    // Functions that the thread itself posted.
     std::vector<std::function<void()>> own_;
     // Introduced functions that have not run yet.
     Fifo<std::function<void()>> arrived_;

@@ -8,8 +8,9 @@
 
 namespace rocklock {
 
-// Opens the store. If another process has it open, retries for up to `options.patience`. Long waits
-// for locks are written to `log`, which must outlive the database.
+// Opens the store. If another process has it open, retries for up to `options.patience`. Waits for
+// locks that are longer than `options.slow_wait` are logged to `log`, which must outlive the
+// database.
 //
 // Errors: as Database::open(); read_only if other users can enter the directory
 Result<Database> open_served_store(const ServerOptions& options, const Log& log);

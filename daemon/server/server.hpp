@@ -22,33 +22,35 @@ struct ServerOptions {
     Durability durability = Durability::durable;
     // Members of this group can use the socket and are administrators. Empty: no group.
     std::string admin_group;
-    // Further connections are refused. Some slots are reserved for administrators.
+    // The maximum number of connections. Further ones are refused. Some slots are reserved for
+    // administrators.
     int max_connections = 20'000;
     // The limit for each user; 0: no limit. nullopt: three quarters of `max_connections`.
     std::optional<std::uint64_t> max_user_connections;
     UserLimits user_limits{};
     // If true, a store is served even if other users can enter its directory.
     bool allow_shared_store = false;
-    // Waits that last longer are logged. 0: none.
+    // Waits for locks that last longer than this are logged. 0: no wait is logged.
     std::chrono::milliseconds slow_wait{0};
-    // The period in which expired items are deleted.
+    // The time between the starts of two sweeps, which delete expired items.
     std::chrono::milliseconds sweep_period{10'000};
     // The region in the ARNs of tables.
     std::string region = "local";
-    // Fault injection for requests of tables.
+    // Fault injection for requests to tables.
     Rehearsal rehearsal;
     LogFormat log_format = LogFormat::text;
     LogLevel log_level = LogLevel::info;
-    // Exits after this long without sessions and requests. 0: never.
+    // The daemon exits after it has had neither sessions nor requests for this time. 0: never.
     std::chrono::milliseconds idle_exit{0};
-    // The time to wait for another daemon that is shutting down.
+    // The maximum time to wait until another daemon has shut down.
     std::chrono::milliseconds patience{0};
     // The descriptor to which one line is written: "ready", or the reason why the start failed. -1:
     // none.
     int ready_fd = -1;
 };
 
-// Serves until SIGTERM, SIGINT, the idle limit or a failure of the storage. Logs to stderr.
+// Serves until SIGTERM or SIGINT is received, the idle limit is reached, or the storage fails. Logs
+// to stderr.
 //
 // Errors: as Database::open; store_in_use if another daemon listens on the socket; io_error if the
 //         socket file was removed or replaced; io_error, no_space or corrupt if the storage failed

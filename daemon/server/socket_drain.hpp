@@ -1,4 +1,4 @@
-// Reads all pending input of a server that was stalled, before any lease is judged to have expired.
+// After the server was stalled, reads all pending input before any lease is treated as expired.
 #pragma once
 
 #include <atomic>
@@ -30,10 +30,10 @@ private:
     std::size_t tidy_at_ ROCKLOCK_GUARDED_BY(mutex_) = 64;
 };
 
-// Returns when every connection has processed all that its client had sent and `somebody_waits`
-// returns false, or after two seconds, so that a client that sends permanently cannot delay the
-// others. `somebody_waits` returns true if a client waits to be accepted. Runs on the thread that
-// accepts connections.
+// Returns when every connection has processed all input that its client had sent and
+// `somebody_waits` returns false. Returns after two seconds in any case, so that a client that
+// sends continuously cannot delay the others. `somebody_waits` returns true if a client waits to be
+// accepted. Runs on the thread that accepts connections.
 boost::asio::awaitable<void> drain_sockets(boost::asio::io_context& control,
                                            ConnectionSet& connections,
                                            std::function<bool()> somebody_waits);

@@ -1,11 +1,11 @@
 // The child process that executes the command of `rocklock run`. It is forked first and executes
-// the command only after go(). In between, its process can join the session that holds the lock.
+// the command only after go(). Before go(), the session that holds the lock can be bound to it.
 //
 //     Command::prepare() ──► forked, waiting ──go()──► running ──► ended
 //                               └─ parent dies, or ~Command ──► ends without executing the command
 //
 // The child has its own process group, so that a signal reaches all processes that it starts. The
-// kernel kills the child when the parent dies, because the lock is then not renewed any more.
+// kernel kills the child when the parent dies, because the lock is then no longer renewed.
 #pragma once
 
 #include <sys/types.h>
@@ -35,8 +35,8 @@ public:
 
     pid_t pid() const { return pid_; }
 
-    // Executes the command. Returns 0 if it runs, or the errno of execve() if it cannot be
-    // executed.
+    // Makes the child execute the command. Returns 0 if it does, or the errno of execve() if the
+    // command cannot be executed.
     int go();
 
     // Sends the signal to all processes of the command's process group.
