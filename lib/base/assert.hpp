@@ -1,8 +1,8 @@
 // Assertions for conditions that must always hold. They stay enabled in release builds: a lock
-// table that is known to be wrong must not grant.
+// table that is known to be inconsistent must not grant locks.
 //
-// Never assert input or what a disk or another process may do. If such a check fails, return an
-// Error.
+// Do not use them to check input, or data from a disk or another process. If such data is invalid,
+// return an Error.
 #pragma once
 
 namespace rocklock {

@@ -1,5 +1,5 @@
-// A FIFO queue that reuses its memory, for large elements that are pushed and popped all the time.
-// (A std::deque allocates a block for each element of more than some hundred bytes.)
+// A FIFO queue that reuses its memory, for large elements that are pushed and popped often. (A
+// std::deque allocates a block for each element of more than a few hundred bytes.)
 #pragma once
 
 #include <cstddef>
