@@ -30,15 +30,16 @@ public:
 
     // Returns the setting with the name of its option, as in "lease".
     Setting get(std::string_view name, std::string_view default_value) const;
-    // Returns the value in the configuration file, whatever the command line and the environment
-    // say. Returns nullopt if it is absent or empty.
+    // Returns the value in the configuration file, and ignores the command line and the
+    // environment. Returns nullopt if the value is absent or empty.
     std::optional<Setting> in_file(std::string_view name) const;
     // Returns true if `source` of a setting is the configuration file.
     bool is_file(std::string_view source) const { return source == file_name_; }
     // Errors: invalid_argument if the value is not a duration.
     Result<std::chrono::milliseconds> duration(std::string_view name,
                                                std::string_view default_value) const;
-    // Returns a whole number from `least` to `most`. Errors: invalid_argument if out of range.
+    // Returns a whole number. Errors: invalid_argument if the value is not a whole number from
+    // `least` to `most`.
     struct Range {
         std::int64_t least = 0;
         std::int64_t most = 0;

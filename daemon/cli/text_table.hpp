@@ -1,4 +1,4 @@
-// Columns of text, aligned.
+// A table of text with aligned columns.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-// Returns true if stdout is a terminal, NO_COLOR is not set, and TERM is not "dumb".
+// Returns true if stdout is a terminal, NO_COLOR is unset or empty, and TERM is not "dumb".
 bool stdout_takes_colour();
 
 }  // namespace rocklock
