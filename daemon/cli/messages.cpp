@@ -81,8 +81,8 @@ std::string describe_ask(const Wanted& wanted, WallTime now) {
     const auto grant = std::to_string(number(wanted.grant));
     return printable(wanted.by) + " asks to take over " + printable(wanted.resource) +
            ", and may do so " + (until > now ? "in " + format_duration(until - now) : "now") +
-           ", at " + format_time(until) + ", if nobody answers: rocklock answer " + grant +
-           " --allow, or --refuse, with the ROCKLOCK_SESSION of this lock";
+           ", at " + format_time(until) + ", if the holder does not answer: rocklock answer " +
+           grant + " --allow, or --refuse, with the ROCKLOCK_SESSION of this lock";
 }
 
 std::string explain(const Error& error, WallTime now) {

@@ -31,7 +31,7 @@ std::string explain_quietly(const Error& error);
 std::string describe_ending(const Ending& ending);
 
 // Returns "ann asks to take over orders/42, and may do so in 59s, at 2026-11-21T09:30:00.000Z, if
-// nobody answers: ...". `wanted` must have `answer_by`.
+// the holder does not answer: ...". `wanted` must have `answer_by`.
 std::string describe_ask(const Wanted& wanted, WallTime now);
 
 // Prints "rocklock: TEXT" to stderr.

@@ -197,7 +197,8 @@ class Answering(Stealing):
                 self.assertRegex(
                     holder.stderr.readline(),
                     r"^rocklock: ben asks to take over a, and may do so in (10m00s|9m\d\ds), at 20\S+Z, "
-                    rf"if nobody answers: rocklock answer {grant} --allow, or --refuse, with the ROCKLOCK_SESSION")
+                    rf"if the holder does not answer: rocklock answer {grant} --allow, or --refuse, "
+                    r"with the ROCKLOCK_SESSION")
                 go.touch()
                 wait_until(said_so.exists, "the command has answered")
                 self.assertEqual(said_so.read_text(), said + "\n")
