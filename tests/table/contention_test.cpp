@@ -2,11 +2,14 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
 
+#include "support/forwarding_storage.hpp"
 #include "support/temporary_directory.hpp"
 #include "table/make.hpp"
 #include "table/write/retry_queue.hpp"
@@ -19,6 +22,20 @@ std::int64_t number_in(TableService& service, const char* key) {
     const auto item = service.get_item(get("counters", {{"pk", key}})).value().item;
     return item->find("n")->get_if<Number>()->to_int64().value();
 }
+
+// Calls a function once, when an item is read.
+class InterruptedStorage final : public testing::ForwardingStorage {
+public:
+    using ForwardingStorage::ForwardingStorage;
+
+    Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+        auto value = ForwardingStorage::get(family, key);
+        if (family == Family::items && interrupt) std::exchange(interrupt, nullptr)();
+        return value;
+    }
+
+    mutable std::function<void()> interrupt;
+};
 
 // Each thread increments the counter `times` times, in one step or with a conditional write after a
 // read.
@@ -107,6 +124,20 @@ BOOST_AUTO_TEST_CASE(write_into_a_table_or_find_it_gone) {
     service->delete_table("counters").value();
     // No thread has written items after the table was deleted.
     BOOST_TEST(rows(Family::items) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(write_into_the_new_table_if_theirs_is_created_again) {
+    InterruptedStorage interrupted(make_memory_storage(clock));
+    const auto tables = open_tables(interrupted, clock).value();
+    tables->create_table(table_of("counters", "pk S")).value();
+    interrupted.interrupt = [&] {
+        tables->delete_table("counters").value();
+        tables->create_table(table_of("counters", "pk S")).value();
+    };
+    const auto write = put("counters", {{"pk", "a"}, {"n", number(1)}});
+    tables->write_item(provided(write, "attribute_not_exists(pk)")).value();
+    BOOST_TEST(!interrupted.interrupt);
+    BOOST_TEST(number_in(*tables, "a") == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

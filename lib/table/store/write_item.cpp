@@ -91,12 +91,12 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         answer = std::move(decided->answer);
         return decision;
     };
-    const std::string row = plan->row;
-    if (auto committed = commit_decision({row}, options_.durability, decide); !committed) {
+    if (auto committed = commit_decision({plan->row}, options_.durability, decide); !committed) {
         return std::move(committed).error();
     }
     if (refused) return *std::move(refused);
-    ROCKLOCK_ASSERT(plan->read == &read && plan->row == row);
+    // The row can differ from the one above: the table may have been deleted and created again.
+    ROCKLOCK_ASSERT(plan->read == &read && !plan->row.empty());
     after.apply_after_save();
     return answer;
 }
