@@ -50,11 +50,12 @@ std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {
                                           "'; here it must be localhost, 127.0.0.1 or [::1]"};
     }
     if (!request.origin.empty() && lower(request.origin) != "http://" + host) {
-        return HttpProblem{
-            forbidden, "a page of " + request.origin + " may not call this: only its own page may"};
+        return HttpProblem{forbidden,
+                           "a page of " + request.origin +
+                               " may not call this daemon: only pages that the daemon serves may"};
     }
     if (asked_by_another_site(request)) {
-        return HttpProblem{forbidden, "a page of another site may not ask for this"};
+        return HttpProblem{forbidden, "a page of another site may not send this request"};
     }
     // Requests for tables are checked later; the error is then the one of DynamoDB.
     if (request.method == "POST" && !is_json(request.content_type) && !is_table_request(request)) {

@@ -73,15 +73,15 @@ StatusPages::StatusPages(LockService& service, const CallRecorder& book, const T
 ServiceAnswer StatusPages::get(const HttpRequest& request) const {
     const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
     if (!is_place(path)) {
-        return refusal(
-            404, "UnknownOperationException",
-            "there is nothing at " + request.target +
-                ": calls go to POST /, and GET has /healthz, /readyz, /metrics and /events");
+        return refusal(404, "UnknownOperationException",
+                       "there is no page at " + request.target +
+                           ": send calls with POST to /; GET serves /, /healthz, /readyz, /metrics "
+                           "and /events");
     }
     if (request.method != "GET" && request.method != "HEAD") {
-        auto answer = refusal(
-            405, "UnknownOperationException",
-            path == "/" ? "/ takes POST, GET and HEAD" : std::string(path) + " takes GET and HEAD");
+        auto answer = refusal(405, "UnknownOperationException",
+                              path == "/" ? "/ allows POST, GET and HEAD"
+                                          : std::string(path) + " allows GET and HEAD");
         answer.more_headers = path == "/" ? "Allow: POST, GET, HEAD\r\n" : "Allow: GET, HEAD\r\n";
         return answer;
     }

@@ -63,10 +63,9 @@ Result<void> check_operands(const Verb& verb, const Arguments& arguments) {
                      [](const std::string& operand) { return operand.empty(); })) {
         return {};
     }
-    return misused(verb,
-                   "an empty word is no " +
-                       std::string(verb.operands.substr(0, verb.operands.find_first_of(" ."))) +
-                       ": rocklock " + std::string(verb.name) + " " + std::string(verb.operands));
+    return misused(verb, std::string(verb.operands.substr(0, verb.operands.find_first_of(" ."))) +
+                             " must not be empty; usage: rocklock " + std::string(verb.name) + " " +
+                             std::string(verb.operands));
 }
 
 // Returns the text with each byte outside ASCII as \xNN, so that an error message can show it.
@@ -110,10 +109,10 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
     const bool too_many = verb.max_operands >= 0 && count > verb.max_operands;
     if (count < verb.min_operands || too_many) {
         const std::string wrong =
-            too_many ? "'" + arguments.operands[static_cast<std::size_t>(verb.max_operands)] +
-                           "' is too much"
-                     : "something is missing";
-        return misused(verb, wrong + ": rocklock " + std::string(verb.name) +
+            too_many ? "unexpected operand '" +
+                           arguments.operands[static_cast<std::size_t>(verb.max_operands)] + "'"
+                     : "an operand is missing";
+        return misused(verb, wrong + "; usage: rocklock " + std::string(verb.name) +
                                  (verb.operands.empty() ? "" : " ") + std::string(verb.operands));
     }
     return {};

@@ -112,7 +112,7 @@ Result<LockClass> class_of(const Arguments& arguments) {
 Error in_options(Error error, const LockClass& lock_class) {
     constexpr std::pair<std::string_view, std::string_view> words[] = {
         {"lease is longer than max_lease",
-         "--lease, 30s where it is not given, is longer than --max-lease"},
+         "--lease (30s if it is not given) is longer than --max-lease"},
         {"steal idle or ask needs steal_after", "--steal idle and ask need --steal-after"},
         {"steal_after is for steal idle and ask", "--steal-after is for --steal idle and ask"},
         {"min_hold is longer than max_hold", "--min-hold is longer than --max-hold"},
@@ -164,7 +164,7 @@ int class_put_verb(const Arguments& arguments) {
     if (arguments.has("json")) {
         print(write_value(*put));
     } else if (!arguments.has("quiet")) {
-        print("class " + printable(put->pattern) + " is in effect");
+        print("class " + printable(put->pattern) + " was saved");
     }
     return exit_status::done;
 }
@@ -201,7 +201,7 @@ int class_remove_verb(const Arguments& arguments) {
     if (arguments.has("json")) {
         print(write_value(*gone));
     } else if (!arguments.has("quiet")) {
-        print("class " + printable(gone->pattern) + " is gone");
+        print("class " + printable(gone->pattern) + " was deleted");
     }
     return exit_status::done;
 }

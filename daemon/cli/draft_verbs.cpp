@@ -50,8 +50,9 @@ Result<DraftId> draft_of(const Arguments& arguments) {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) {
-        return Error(ErrorCode::invalid_argument,
-                     "'" + text + "' is no draft: give the number that `drafts ls` shows");
+        return Error(
+            ErrorCode::invalid_argument,
+            "'" + text + "' is not the number of a draft: give a number that `drafts ls` shows");
     }
     return DraftId{value};
 }
@@ -111,7 +112,7 @@ int drafts_remove_verb(const Arguments& arguments) {
     if (arguments.has("json")) {
         print(write_reply(*gone));
     } else if (!arguments.has("quiet")) {
-        print("draft " + std::to_string(number(gone->draft)) + " is gone");
+        print("draft " + std::to_string(number(gone->draft)) + " was deleted");
     }
     return exit_status::done;
 }

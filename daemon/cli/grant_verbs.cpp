@@ -23,8 +23,10 @@ Result<GrantId> grant_of(const Arguments& arguments) {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) {
-        return Error(ErrorCode::invalid_argument,
-                     "'" + text + "' is no grant: give the number that `acquire` or `ls` shows");
+        return Error(
+            ErrorCode::invalid_argument,
+            "'" + text +
+                "' is not the number of a grant: give a number that `acquire` or `ls` shows");
     }
     return GrantId{value};
 }
@@ -78,9 +80,9 @@ void print_shell(const Grant& grant, const Arguments& arguments) {
 // is unknown.
 int fail_to_take(const Error& error, GrantId grant) {
     if (error.code != ErrorCode::not_owner) return fail(error);
-    complain("no grant " + std::to_string(number(grant)) +
-             " is known: it never was, or it ended long ago; `rocklock ls` lists those that are "
-             "held");
+    complain("grant " + std::to_string(number(grant)) +
+             " is unknown: it never existed, or it ended long ago; `rocklock ls` lists the grants "
+             "that are held");
     return exit_status::lost;
 }
 
@@ -150,9 +152,9 @@ Result<void> check_held(GrantCall& call, const SessionInfo& renewed) {
         if (page->next.empty()) break;
         list.next = page->next;
     }
-    return Error(ErrorCode::grant_ended, "the session holds no grant " +
+    return Error(ErrorCode::grant_ended, "the session does not hold grant " +
                                              std::to_string(number(call.grant)) +
-                                             ": it has ended, or is another session's");
+                                             ": it has ended, or another session holds it");
 }
 
 }  // namespace
@@ -221,12 +223,14 @@ int release_verb(const Arguments& arguments) {
     if (!released) return fail(released.error());
     if (arguments.has("json")) print(write_reply(*released));
     if (released->outcome != Outcome::released && released->outcome != Outcome::held) {
-        complain("there was nothing to release: it was " + describe_ending(ending_in(*released)));
+        complain("the grant was not released, because it had already ended: it was " +
+                 describe_ending(ending_in(*released)));
         return exit_status::lost;
     }
     if (!arguments.has("json") && !arguments.has("quiet")) {
         print(released->outcome == Outcome::held
-                  ? "still held, " + std::to_string(released->count + 1) + " to be released"
+                  ? "still held; releases needed to end the grant: " +
+                        std::to_string(released->count + 1)
                   : "released");
     }
     return exit_status::done;
@@ -262,7 +266,7 @@ int convert_verb(const Arguments& arguments) {
 int answer_verb(const Arguments& arguments) {
     const bool allow = arguments.has("allow");
     if (allow == arguments.has("refuse")) {
-        return fail({ErrorCode::invalid_argument, "say what the answer is: --allow or --refuse"});
+        return fail({ErrorCode::invalid_argument, "give exactly one of --allow and --refuse"});
     }
     auto call = begin(arguments);
     if (!call) return fail(call.error());

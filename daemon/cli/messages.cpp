@@ -19,14 +19,14 @@ constexpr std::size_t max_named = 5;
 std::string advice(const Error& error) {
     switch (error.code) {
         case ErrorCode::conflict:
-            return "wait with --patience, or look with `rocklock ls`";
+            return "wait with --patience, or list the locks with `rocklock ls`";
         case ErrorCode::steal_refused:
             return "wait for it with `rocklock acquire --patience`, or ask an administrator";
         case ErrorCode::not_owner:
             return "ROCKLOCK_SESSION in the environment must be the one that `acquire` printed";
         case ErrorCode::corrupt:
-            return "see what is wrong with `rocklock db check`, then restore a backup into a new "
-                   "directory (rocklock db restore BACKUP --db DIR) and serve that";
+            return "list the damage with `rocklock db check`, then restore a backup into a new "
+                   "directory (rocklock db restore BACKUP --db DIR) and serve that directory";
         default:
             return "";
     }
@@ -97,7 +97,7 @@ std::string explain(const Error& error, WallTime now) {
     for (std::size_t i = 0; i < std::min(error.waiters.size(), max_named); ++i) {
         const auto& waiter = error.waiters[i];
         text += "\n  " + printable(waiter.resource) + ": " + printable(waiter.principal) +
-                " waits for it (" + describe_mode(waiter.mode, waiter.permits) + "), since " +
+                " waits for it (" + describe_mode(waiter.mode, waiter.permits) + "), for " +
                 format_duration(now - waiter.since);
     }
     for (const auto& step : error.cycle) {
@@ -106,7 +106,7 @@ std::string explain(const Error& error, WallTime now) {
     if (error.ended) text += "\n  it was " + describe_ending(*error.ended);
     if (error.policy) {
         // The message already says when to retry.
-        text += "\n  its class says: steal " + std::string(word(*error.policy));
+        text += "\n  policy for stealing: " + std::string(word(*error.policy));
     } else if (error.retry_after && error.code != ErrorCode::unreachable) {
         text += "\n  free in " + format_duration(*error.retry_after);
     }
@@ -118,11 +118,12 @@ std::string explain(const Error& error, WallTime now) {
 std::string explain_quietly(const Error& error) {
     switch (error.code) {
         case ErrorCode::conflict:
-            return "not granted: others have it or wait for it";
+            return "not granted: other sessions hold the resource or wait for it";
         case ErrorCode::patience_expired:
-            return "not granted within the wait timeout: others have it";
+            return "not granted within the wait timeout: other sessions hold the resource or wait "
+                   "for it";
         case ErrorCode::deadlock:
-            return "not granted: the wait would never end (a deadlock)";
+            return "not granted: waiting would be a deadlock";
         default:
             return printable(error.message);
     }

@@ -52,12 +52,12 @@ int no_such_verb(const std::vector<std::string>& words) {
         return exit_status::usage;
     }
     if (words.size() > 1 && asks_for_help(words[1])) {
-        std::fputs(("rocklock " + name + " is one of these:\n\n" + family).c_str(), stdout);
+        std::fputs(("rocklock " + name + " has these verbs:\n\n" + family).c_str(), stdout);
         return exit_status::done;
     }
     complain(words.size() > 1
-                 ? "there is no verb '" + name + " " + printable(words[1]) + "'; there are these:"
-                 : "'" + name + "' takes one word more; there are these:");
+                 ? "there is no verb '" + name + " " + printable(words[1]) + "'; the verbs are:"
+                 : "'" + name + "' needs a second word; the verbs are:");
     std::fputs(("\n" + family).c_str(), stderr);
     return exit_status::usage;
 }
@@ -70,7 +70,7 @@ int run_words(const std::vector<std::string>& given) {
         words.emplace_back("--help");
     }
     if (words.empty() || asks_for_help(words.front())) {
-        if (words.empty()) complain("no verb is given: say what to do, as below");
+        if (words.empty()) complain("no verb is given; the verbs are listed below");
         const auto text = overview();
         std::fputs(text.c_str(), words.empty() ? stderr : stdout);
         return words.empty() ? exit_status::usage : exit_status::done;

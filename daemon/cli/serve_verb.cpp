@@ -87,7 +87,7 @@ Result<void> read_tables(const Settings& settings, ServerOptions& options) {
     const auto period = settings.duration("sweep-period", "10s");
     if (!period) return period.error();
     if (period->count() == 0) {
-        return Error(ErrorCode::invalid_argument, "sweep-period is 0: the least is 1ms");
+        return Error(ErrorCode::invalid_argument, "sweep-period is 0: the minimum is 1ms");
     }
     options.sweep_period = *period;
     const auto region = settings.get("region", "local");
@@ -152,7 +152,8 @@ int serve_verb(const Arguments& arguments) {
     if (auto read = read_tables(*settings, options); !read) return fail(read.error());
     if (memory && arguments.has("db")) {
         return fail({ErrorCode::invalid_argument,
-                     "--memory keeps no data on disk, --db names a directory: give one"});
+                     "--memory keeps the store in memory, and --db names its directory: give only "
+                     "one of them"});
     }
 
     if (arguments.has("print-config")) {

@@ -17,15 +17,15 @@ Result<Call> call_of(const Arguments& arguments) {
     const bool all = arguments.has("principal");
     if (all == (arguments.operands.size() == 1)) {
         return Error(ErrorCode::invalid_argument,
-                     "name one session, as `rocklock sessions` lists it, or all of a principal "
-                     "with --principal NAME");
+                     "give one session, as `rocklock sessions` lists it, or --principal NAME for "
+                     "all sessions of a principal");
     }
     if (all) return Call{EndSessions{principal_of(arguments), *std::move(reason)}, {}, {}};
     const auto session = parse_session_id(arguments.operands.front());
     if (!session) {
-        return Error(ErrorCode::invalid_argument, "'" + arguments.operands.front() +
-                                                      "' is no session: give what `rocklock "
-                                                      "sessions` lists");
+        return Error(ErrorCode::invalid_argument,
+                     "'" + arguments.operands.front() +
+                         "' is not the id of a session: give an id that `rocklock sessions` lists");
     }
     return Call{EndSession{*session, *std::move(reason), {}}, {}, {}};
 }

@@ -27,7 +27,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds max_start{60'000};
 
 Error cannot_start(const Error& why) {
-    return {why.code, "cannot start a daemon: " + why.message + "; see what `rocklock serve` says"};
+    return {why.code, "cannot start a daemon: " + why.message +
+                          "; run `rocklock serve` to see its error message"};
 }
 
 Error cannot_start(const std::string& why) {
@@ -122,12 +123,12 @@ Result<void> wait_until_ready(int fd) {
             std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
         pollfd pipe{fd, POLLIN, 0};
         if (left.count() <= 0 || ::poll(&pipe, 1, static_cast<int>(left.count())) == 0) {
-            return cannot_start("it did not get ready in a minute");
+            return cannot_start("it was not ready after one minute");
         }
         std::array<char, 512> buffer{};
         const auto size = ::read(fd, buffer.data(), buffer.size());
         if (size < 0 && errno == EINTR) continue;
-        if (size <= 0) return cannot_start("it ended at once");
+        if (size <= 0) return cannot_start("it exited before it was ready");
         line.append(buffer.data(), static_cast<std::size_t>(size));
     }
     line.pop_back();

@@ -32,9 +32,8 @@ Result<std::string> store_of(const Arguments& arguments) {
 Error in_use(Error error, const std::string& store) {
     if (error.code == ErrorCode::store_in_use) {
         error.message +=
-            ", and is looked into while it is closed: stop that process, or back it "
-            "up and check the copy (rocklock db backup DIR; rocklock db check --db "
-            "DIR)";
+            ", and only a closed store can be examined: stop that process, or back up the store "
+            "and check the copy (rocklock db backup DIR; rocklock db check --db DIR)";
         // Not every message of this error names the store.
         if (error.message.find(store) == std::string::npos) {
             error.message += "; the store is " + store;
@@ -195,9 +194,10 @@ int db_check_verb(const Arguments& arguments) {
     if (!report) return fail(in_use(report.error(), *store));
     print_report(*report, *store, arguments.has("json"));
     if (report->problems.empty()) return exit_status::done;
-    complain("the store in " + printable(*store) +
-             " is damaged: restore a backup into a new directory (rocklock db restore BACKUP --db "
-             "DIR) and serve that; keep this one until it is clear what it has lost");
+    complain(
+        "the store in " + printable(*store) +
+        " is damaged: restore a backup into a new directory (rocklock db restore BACKUP --db DIR) "
+        "and serve that directory; keep the damaged store until you know which data was lost");
     return exit_status::internal;
 }
 
@@ -223,10 +223,9 @@ int db_backup_verb(const Arguments& arguments) {
     const auto directory =
         fs::absolute(arguments.operands.front(), nowhere).lexically_normal().string();
     if (nowhere) {
-        return fail(
-            Error(ErrorCode::invalid_argument,
-                  "name a directory that is new or empty, with its whole path if the current "
-                  "one is gone"));
+        return fail(Error(ErrorCode::invalid_argument,
+                          "give a directory that is new or empty, and an absolute path if the "
+                          "current directory was removed"));
     }
     Result<BackedUp> made = Error(ErrorCode::io_error, "");
     {
@@ -261,7 +260,7 @@ int db_restore_verb(const Arguments& arguments) {
                                  [&](auto done, auto whole) { bar.set(done, whole); });
     }
     if (!restored && restored.error().code == ErrorCode::corrupt) {
-        complain(printable(restored.error().message) + "; take another one");
+        complain(printable(restored.error().message) + "; restore another backup");
         return exit_status::internal;
     }
     if (!restored) return fail(restored.error());

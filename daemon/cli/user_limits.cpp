@@ -51,8 +51,8 @@ Result<UserLimits> read_user_limits(const Settings& settings, const std::string&
     if (!share) return share.error();
     if (*share == 0) {
         return Error(ErrorCode::invalid_argument,
-                     "memory-share is 0%: write 1% to 100%; a limit is switched off by itself, as "
-                     "in max-user-sessions 0");
+                     "memory-share is 0%: write 1% to 100%; to switch off one limit, set it to 0, "
+                     "as in max-user-sessions = 0");
     }
     const std::uint64_t bytes = memory_size() / 100 * *share / user_divisor;
     std::uint64_t table_bytes = bytes;

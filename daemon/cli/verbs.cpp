@@ -41,8 +41,8 @@ Result<std::unique_ptr<LockConnection>> open_manager(const Arguments& arguments,
     if (const auto directory = arguments.get("db")) {
         if (arguments.has("socket")) {
             return Error(ErrorCode::invalid_argument,
-                         "--db opens a store without a daemon, --socket talks to one: give one of "
-                         "them");
+                         "--db opens a store without a daemon, and --socket connects to a daemon: "
+                         "give only one of them");
         }
         const auto store = absolute_path(*directory);
         auto manager = make_embedded_manager(store, patience, opening == Opening::may_create);
@@ -50,8 +50,8 @@ Result<std::unique_ptr<LockConnection>> open_manager(const Arguments& arguments,
         auto error = about_store(std::move(manager).error(), store);
         if (error.code != ErrorCode::store_in_use) return error;
         error.message +=
-            ": ask the daemon that has it, with --socket; `run` and `acquire` can wait, with "
-            "--patience";
+            ": connect to the daemon that uses it, with --socket; `run` and `acquire` can wait, "
+            "with --patience";
         return error;
     }
     auto choice = choose_manager(settings);
@@ -80,7 +80,7 @@ Result<std::string> reason_of(const Arguments& arguments) {
     const auto reason = arguments.get("reason");
     if (!reason || reason->empty()) {
         return Error(ErrorCode::invalid_argument,
-                     "give a reason, which the holder and the audit log get: --reason TEXT");
+                     "give a reason for the holder and the audit log: --reason TEXT");
     }
     return *reason;
 }
@@ -122,7 +122,8 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
         }
         if (lock.mode) {
             return Error(ErrorCode::invalid_argument,
-                         "--mode names the mode, --to lets the class choose it: give one of them");
+                         "--mode gives the mode, and with --to the class determines it: give only "
+                         "one of them");
         }
     }
     if (const auto permits = arguments.get("permits")) {
@@ -130,11 +131,12 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
         const auto [stop, error] = std::from_chars(permits->data(), end, lock.permits);
         if (error != std::errc{} || stop != end || lock.permits == 0) {
             return Error(ErrorCode::invalid_argument,
-                         "--permits is '" + *permits + "'; give how many, 1 or more");
+                         "--permits is '" + *permits + "'; give the number of permits, 1 or more");
         }
         if (lock.mode || lock.to) {
             return Error(ErrorCode::invalid_argument,
-                         "--permits counts, --mode and --to lock: give one of them");
+                         "--permits is for resources with permits, and --mode and --to are for "
+                         "resources with modes: give only one of them");
         }
     }
     std::vector<LockRequest> locks;

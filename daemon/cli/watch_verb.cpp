@@ -107,8 +107,8 @@ Result<std::uint64_t> after_of(const Arguments& arguments) {
     if (read.ec != std::errc{} || read.ptr != given->data() + given->size() || after > from_now) {
         return Error(ErrorCode::invalid_argument,
                      "--after is '" + *given +
-                         "'; give the Sequence of the last event that is known, or 0 for all that "
-                         "are kept");
+                         "'; give the Sequence of the last event that you have seen, or 0 for all "
+                         "events that are kept");
     }
     return after;
 }

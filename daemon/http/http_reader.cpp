@@ -102,7 +102,7 @@ public:
     }
     HttpProblem problem_of(const ErrorValue& error) const {
         if (!unknown_coding_) return problem_in(error);
-        return {501, "the only Transfer-Encoding that is understood here is chunked"};
+        return {501, "the only supported Transfer-Encoding is chunked"};
     }
 
 private:

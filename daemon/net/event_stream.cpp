@@ -68,7 +68,7 @@ Result<EventStream> EventStream::open(std::string_view target, std::string_view 
         const auto equals = part.find('=');
         const auto name = part.substr(0, equals);
         auto value = decoded(equals == std::string_view::npos ? "" : part.substr(equals + 1));
-        if (!value) return wrong("the query is not encoded as it should be");
+        if (!value) return wrong("the query is not correctly percent-encoded");
         if (name == "prefix") {
             prefix = *std::move(value);
         } else if (const auto number = number_in(*value); name == "after" && number) {

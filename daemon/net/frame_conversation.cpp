@@ -68,7 +68,7 @@ void FrameConversation::receive(std::string_view bytes) {
     }
     if (!count_held()) {
         end_with(Error(ErrorCode::limit_exceeded,
-                       "the daemon holds too much of calls that are not whole: try again"));
+                       "the daemon buffers too many bytes of incomplete calls: try again later"));
     }
     paused_ = paused_ && !ending_;
     collect();
@@ -141,15 +141,17 @@ void FrameConversation::take(const Frame& frame) {
         if (call != calls_.end()) client_session_->cancel(call->second.number);
         return;
     }
-    end_with(Error(ErrorCode::invalid_argument, "a client sends calls and cancels only"));
+    end_with(Error(ErrorCode::invalid_argument,
+                   "a client may send only frames of the kinds call and cancel"));
 }
 
 void FrameConversation::ask(const Frame& frame) {
     heard_ = true;
     if (calls_.contains(frame.number)) {
-        return end_with(Error(ErrorCode::invalid_argument,
-                              "the call " + std::to_string(frame.number) +
-                                  " is not answered yet: give each a number of its own"));
+        return end_with(
+            Error(ErrorCode::invalid_argument,
+                  "the call " + std::to_string(frame.number) +
+                      " is not answered yet: give each call a number that no unanswered call has"));
     }
     if (calls_.size() >= max_calls) {
         Error error(ErrorCode::limit_exceeded, "too many calls without an answer: at most " +

@@ -61,7 +61,8 @@ std::optional<HttpProblem> HttpConversation::count_held() {
     const auto before = std::exchange(held_, now);
     const auto all = services_.memory->held += now - before;
     if (now <= before || now <= small || all <= services_.memory->most) return std::nullopt;
-    return HttpProblem{503, "the daemon holds too much of requests that are not whole: try again"};
+    return HttpProblem{503,
+                       "the daemon buffers too many bytes of incomplete requests: try again later"};
 }
 
 void HttpConversation::receive(std::string_view bytes) {
@@ -139,8 +140,9 @@ void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
         return start_stream(request, number);
     }
     if (services_.pages != nullptr) return answer(number, services_.pages->get(request));
-    answer(number, refusal(404, "UnknownOperationException",
-                           "there is nothing at " + request.target + ": calls go to POST /"));
+    answer(number,
+           refusal(404, "UnknownOperationException",
+                   "there is no page at " + request.target + ": send calls with POST to /"));
 }
 
 void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {

@@ -40,7 +40,7 @@ constexpr int max_reserved = 32;
 constexpr int max_beyond = 32;
 
 constexpr const char* too_many_connections =
-    "the daemon has as many connections as it may have: try again later, or raise its "
+    "the daemon has reached its maximum number of connections: try again later, or raise its "
     "--max-connections";
 
 Caller caller_of(int socket, std::optional<gid_t> admin_group) {
@@ -175,10 +175,10 @@ bool Admission::make_room(bool for_administrator) {
     if (const auto count = dropped_.let_through(now); count > 0) {
         uses_.log.write({LogLevel::warning,
                          "connection_dropped",
-                         "too many connections, some without a request were closed",
+                         "the limit of connections was reached, and idle connections were closed",
                          {{"dropped", count},
                           {"connections", uses_.traffic.connections.load()},
-                          {"most", uses_.max_connections}}});
+                          {"max_connections", uses_.max_connections}}});
     }
     return true;
 }

@@ -43,11 +43,11 @@ void Refusals::refuse(Socket socket, std::uint32_t uid, const std::string& reaso
     if (const auto count = logged_.let_through(std::chrono::steady_clock::now()); count > 0) {
         log_.write({LogLevel::warning,
                     "connection_refused",
-                    "too many connections, some were refused",
+                    "a limit of connections was reached, and connections were refused",
                     {{"refused", count},
                      {"reason", reason},
                      {"connections", traffic_.connections.load()},
-                     {"most", max_connections_}}});
+                     {"max_connections", max_connections_}}});
     }
     const auto text = refusal_text(reason);
     const auto sent =

@@ -29,7 +29,7 @@ LogEvent slow_wait_event(const SlowWait& wait) {
     const auto now = system_clock().now().wall;
     LogEvent event{LogLevel::warning,
                    "slow_wait",
-                   "a wait has become long",
+                   "a request has waited longer than slow-wait",
                    {{"resource", wait.waiter.resource},
                     {"principal", wait.waiter.principal},
                     {"mode", std::string(to_string(wait.waiter.mode))},
@@ -88,7 +88,7 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
         const auto count = some->let_through(steady_clock::now());
         if (count == 0) return;
         auto event = slow_wait_event(wait);
-        if (count > 1) event.facts.emplace_back("untold", count - 1);
+        if (count > 1) event.facts.emplace_back("not_logged", count - 1);
         log.write(event);
     };
     if (options.store.empty()) return Database::in_memory(database);
@@ -99,7 +99,8 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
         if (opened || opened.error().code != ErrorCode::store_in_use) return opened;
         if (steady_clock::now() >= deadline) {
             auto error = std::move(opened).error();
-            error.message += "; use the daemon that has it, end that process, or name another --db";
+            error.message +=
+                "; use the daemon that serves it, end that process, or give another --db";
             return error;
         }
         std::this_thread::sleep_for(milliseconds{20});

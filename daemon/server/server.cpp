@@ -76,9 +76,8 @@ std::function<Result<void>(const std::string&)> backup_of(Database& database,
 
 Error storage_failure(const Error& error) {
     return {error.code,
-            "the storage has failed, so nothing more could be granted: " + error.message +
-                "; see to the disk, then start the daemon again: what it had answered "
-                "is kept"};
+            "the storage has failed, and the daemon cannot grant any more locks: " + error.message +
+                "; repair the disk, then start the daemon again: no acknowledged change is lost"};
 }
 
 class Server {
@@ -300,12 +299,13 @@ asio::awaitable<void> Server::watch_socket_file() {
         if (stopping_ || file->there()) continue;
         {
             MutexLock lock(mutex_);
-            failure_ = Error(ErrorCode::io_error,
-                             "the socket file " + file->path() +
-                                 " was removed or replaced, so that clients cannot find this "
-                                 "daemon; start it again, and do not touch the file");
+            failure_ =
+                Error(ErrorCode::io_error,
+                      "the socket file " + file->path() +
+                          " was removed or replaced, so that clients cannot find this daemon; "
+                          "start the daemon again, and do not remove or replace the file");
         }
-        request_stop("its socket file is gone");
+        request_stop("its socket file was removed or replaced");
     }
 }
 
@@ -358,7 +358,7 @@ void Server::shut_down() {
     if (!closed) {
         parts_.log.write({LogLevel::error,
                           "close_failed",
-                          "the store could not be closed in order",
+                          "the store could not be closed cleanly",
                           {{"error", closed.error().message}}});
     }
     while (traffic_.busy > 0 && steady_clock::now() < deadline) {

@@ -41,7 +41,8 @@ bool is_for_us(const std::string& pid) { return pid.empty() || number_in(pid) ==
 
 Error unusable(int socket, const std::string& why) {
     return {ErrorCode::invalid_argument,
-            "the socket that was passed as descriptor " + std::to_string(socket) + " " + why};
+            "the socket that the service manager passed as descriptor " + std::to_string(socket) +
+                " " + why};
 }
 
 Result<Listener> adopt(int socket) {

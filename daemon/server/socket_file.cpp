@@ -35,13 +35,13 @@ Result<int> take_lock(const std::string& path) {
         std::array<char, 32> text{};
         const auto size = ::pread(fd, text.data(), text.size() - 1, 0);
         ::close(fd);
-        Error error(ErrorCode::store_in_use, "another daemon listens there");
+        Error error(ErrorCode::store_in_use, "another daemon listens on this socket");
         const auto pid = size > 0 ? std::strtol(text.data(), nullptr, 10) : 0;
         if (pid > 0) {
             error.pid = pid;
             error.message += " (pid " + std::to_string(pid) + ")";
         }
-        error.message += "; use that one, or choose another --socket";
+        error.message += "; use that daemon, or choose another --socket";
         return error;
     }
     const auto text = std::to_string(::getpid()) + "\n";

@@ -91,8 +91,8 @@ std::string shown(const Address& address) {
 }
 
 constexpr const char* reachable_by_others =
-    "can be reached from other machines, whose users could then lock: only loopback is possible, "
-    "as in 127.0.0.1:8000";
+    "can be reached from other machines, whose users could then acquire locks: give a loopback "
+    "address, as in 127.0.0.1:8000";
 
 }  // namespace
 

@@ -20,8 +20,8 @@ constexpr int exit_internal = 70;
 
 [[noreturn]] void end_without_memory() {
     end_with(
-        "rocklock: out of memory: the process ends, and what it had answered is kept; raise its "
-        "memory limit (ulimit -v, LimitAS, MemoryMax) or give it less to hold, then start it "
+        "rocklock: out of memory: the process ends, and no acknowledged change is lost; raise its "
+        "memory limit (ulimit -v, LimitAS, MemoryMax) or lower the limits of users, then start it "
         "again\n");
 }
 

@@ -6,8 +6,7 @@
 namespace rocklock {
 
 void assertion_failed(const char* condition, const char* file, int line) noexcept {
-    std::fprintf(stderr, "rocklock: %s:%d: this must hold and does not: %s\n", file, line,
-                 condition);
+    std::fprintf(stderr, "rocklock: %s:%d: assertion failed: %s\n", file, line, condition);
     std::abort();
 }
 

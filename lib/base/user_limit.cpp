@@ -6,8 +6,9 @@ Error user_limit_exceeded(std::uint32_t uid, std::string_view what, std::uint64_
                           std::uint64_t max, std::string_view option) {
     std::string text = uid == tcp_user ? std::string("all clients over TCP together have ")
                                        : "user " + std::to_string(uid) + " has ";
-    text += std::to_string(has) + " " + std::string(what) + ", and may have " +
-            std::to_string(max) + ": end some, or let the operator raise " + std::string(option);
+    text += std::to_string(has) + " " + std::string(what) + ", and the limit is " +
+            std::to_string(max) + ": end some of them, or ask the operator to raise " +
+            std::string(option);
     Error error(ErrorCode::limit_exceeded, std::move(text));
     error.limit = max;
     return error;

@@ -24,12 +24,12 @@ constexpr std::string_view overload_answer = "HTTP/1.1 503 ";
 
 Error overloaded() {
     return {ErrorCode::limit_exceeded,
-            "the daemon has as many connections as it may have: try again later, or raise its "
-            "--max-connections"};
+            "the daemon has reached its maximum number of connections: try again later, or raise "
+            "its --max-connections"};
 }
 
 Error over(const std::string& why) {
-    return {ErrorCode::unreachable, "the connection to the daemon is over: " + why};
+    return {ErrorCode::unreachable, "the connection to the daemon ended: " + why};
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ bool FrameSocket::send_some() {
 Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame&)>& take) {
     std::array<char, receive_size> buffer;
     const auto size = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (size == 0) return over("it has closed it");
+    if (size == 0) return over("the daemon closed it");
     if (size < 0) {
         if (errno == EAGAIN || errno == EINTR) return {};
         return over(std::strerror(errno));
@@ -100,14 +100,16 @@ Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame
     if (!greeted_ && bytes.size() >= frame_greeting.size()) {
         if (bytes.starts_with(overload_answer)) return overloaded();
         if (!bytes.starts_with(frame_greeting)) {
-            return over("it is no Rocklock daemon, or one that speaks no frames of version 1");
+            return over(
+                "the other end is not a Rocklock daemon, or does not support version 1 of the "
+                "frames");
         }
         bytes.remove_prefix(frame_greeting.size());
         greeted_ = true;
     }
     while (greeted_) {
         const auto frame = take_frame(bytes, max_reply_frame_bytes);
-        if (!frame) return over("what it sends is no frame");
+        if (!frame) return over("the daemon sent bytes that are not a frame");
         if (!*frame) break;
         take(**frame);
     }

@@ -152,10 +152,12 @@ void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
         const bool gone = entry.second.known_at < number && !live.contains(entry.first);
         if (gone && !entry.second.releasing && !known.closing) {
             // The grant was not ended by this client, and the reply that reported its end was lost.
-            notifications.lost.push_back(
-                {session,
-                 std::move(entry.second.grant),
-                 {Outcome::expired, {}, "seen to be gone", clock_.now().wall}});
+            notifications.lost.push_back({session,
+                                          std::move(entry.second.grant),
+                                          {Outcome::expired,
+                                           {},
+                                           "the daemon no longer lists this grant",
+                                           clock_.now().wall}});
         }
         return gone;
     });

@@ -23,7 +23,8 @@ constexpr milliseconds max_connect{250};
 
 Error in_doubt_error(const Error& why) {
     return {ErrorCode::indeterminate,
-            "nobody can say whether it happened: the daemon did not answer (" + why.message + ")"};
+            "it is unknown whether the request took effect: the daemon did not answer (" +
+                why.message + ")"};
 }
 
 }  // namespace
@@ -191,7 +192,7 @@ void FramedService::expire() {
         const bool long_away = !connected_ && now >= outage_.since + options_.patience;
         next_expiry_ = !connected_ && !long_away ? outage_.since + options_.patience
                                                  : Steady::time_point::max();
-        const Error slow(ErrorCode::unreachable, "it is alive, but silent");
+        const Error slow(ErrorCode::unreachable, "it is running, but did not respond in time");
         for (auto call = asked_.begin(); call != asked_.end();) {
             const auto at = call++;
             Asked& asked = at->second;

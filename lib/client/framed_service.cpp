@@ -35,7 +35,7 @@ constexpr std::uint32_t max_page = 10'000;
 constexpr milliseconds max_patience = std::chrono::hours{24 * 365};
 
 Error not_over_a_socket(const std::string& what) {
-    return {ErrorCode::invalid_argument, what + " can't be asked for over a socket"};
+    return {ErrorCode::invalid_argument, what + " is not available over a socket"};
 }
 
 Error child_error() {
@@ -48,7 +48,8 @@ Error closed_error() { return {ErrorCode::closing, "the connection was closed"};
 // Sets the process to which a session is bound, if the request names one.
 Result<void> name_process(Call& call, const OpenSession& opens) {
     if (opens.bound != Bound::process || opens.processes.empty()) return {};
-    if (opens.processes.size() > 1) return not_over_a_socket("more than one process at first");
+    if (opens.processes.size() > 1)
+        return not_over_a_socket("a session that is bound to several processes when it is opened");
     call.pid = opens.processes.front().pid;
     return {};
 }
@@ -69,7 +70,7 @@ Result<void> fill_in(Call& call, const JoinProcess& verb) {
 // The daemon records the name of the caller's user instead, but an invalid name is refused here, as
 // by LockManager.
 Result<void> fill_in(Call& /*call*/, const Break& verb) {
-    if (auto wrong = check_name("the name of who breaks it", verb.by)) return *std::move(wrong);
+    if (auto wrong = check_name("the name of the administrator", verb.by)) return *std::move(wrong);
     return {};
 }
 

@@ -76,14 +76,15 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::open(const std::string& 
     if (const auto address = unix_address(path); !address) return address.error();
     const int fd = connect_unix(path, limits.deadline);
     if (fd < 0 && errno == EAGAIN) {
-        return Error(ErrorCode::unreachable,
-                     "the daemon on " + path + " takes no connections: it hangs, or is stopped");
+        return Error(
+            ErrorCode::unreachable,
+            "the daemon on " + path + " does not accept connections: it hangs, or is stopped");
     }
     if (fd < 0 && (errno == EACCES || errno == EPERM)) {
         return Error(ErrorCode::access_denied,
-                     "this user may not talk to the daemon on " + path +
-                         ": its owner may let a group in (`rocklock serve --admin-group GROUP`); "
-                         "or name another daemon with --socket PATH");
+                     "this user may not connect to the daemon on " + path +
+                         ": its owner can admit a group (`rocklock serve --admin-group GROUP`); or "
+                         "give another daemon with --socket PATH");
     }
     if (fd < 0) {
         return Error(ErrorCode::unreachable,
@@ -112,7 +113,7 @@ Result<HttpConnection::Answer> HttpConnection::post(std::string_view operation,
     auto sent = send_all(request, limits);
     Result<Answer> answer = sent ? receive_answer(limits) : Result<Answer>(std::move(sent).error());
     if (!answer && limits.stop.stop_requested()) {
-        return Error(ErrorCode::cancelled, "the call was withdrawn");
+        return Error(ErrorCode::cancelled, "the call was cancelled");
     }
     return answer;
 }
@@ -137,7 +138,7 @@ Result<HttpConnection::Answer> HttpConnection::receive_answer(const CallLimits& 
         if (auto more = receive_some(limits); !more) return std::move(more).error();
     }
     const auto head = read_head(std::string_view(received_).substr(0, head_bytes));
-    if (!head) return lost("it is no answer of a Rocklock daemon");
+    if (!head) return lost("what was received is not an answer of a Rocklock daemon");
     const auto start = head_bytes + header_end.size();
     while (received_.size() < start + head->body_bytes) {
         if (auto more = receive_some(limits); !more) return std::move(more).error();
@@ -156,7 +157,7 @@ Result<void> HttpConnection::receive_some(const CallLimits& limits) {
             received_.append(buffer.data(), static_cast<std::size_t>(size));
             return {};
         }
-        if (size == 0) return lost("it has closed the connection");
+        if (size == 0) return lost("the daemon closed the connection");
         if (errno == EAGAIN) {
             if (auto ready = wait_for(POLLIN, limits); !ready) return ready;
         } else if (errno != EINTR) {
@@ -172,7 +173,7 @@ Result<void> HttpConnection::wait_for(short events, const CallLimits& limits) {
     if (limits.deadline) {
         const auto left =
             std::chrono::ceil<milliseconds>(*limits.deadline - std::chrono::steady_clock::now());
-        if (left.count() <= 0) return lost("the time for it is over");
+        if (left.count() <= 0) return lost("the time limit of the call has expired");
         timeout = static_cast<int>(std::min<std::int64_t>(left.count(), 3'600'000));
     }
     if (::poll(&socket, 1, timeout) < 0 && errno != EINTR) return lost(std::strerror(errno));

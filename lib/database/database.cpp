@@ -57,7 +57,8 @@ struct Database::State {
 namespace {
 
 Error moved_away() {
-    return {ErrorCode::invalid_argument, "this database is empty: it was moved somewhere else"};
+    return {ErrorCode::invalid_argument,
+            "this Database object is empty, because it was moved from"};
 }
 
 }  // namespace
@@ -95,9 +96,9 @@ Result<Database> Database::in_memory(DatabaseOptions options) {
 
 Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOptions options) {
     if (options.durability == Durability::deferred) {
-        return Error(
-            ErrorCode::invalid_argument,
-            "a store is durable or written: deferred would answer before anything is kept");
+        return Error(ErrorCode::invalid_argument,
+                     "the durability of a store must be durable or written: with deferred, calls "
+                     "would be answered before their changes are kept");
     }
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
     auto state =
@@ -145,7 +146,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
 Result<Database> Database::connect(const std::string& socket_path, ConnectOptions options) {
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
     if (options.patience.count() < 0) {
-        return Error(ErrorCode::invalid_argument, "patience can't be negative: give 0 for none");
+        return Error(ErrorCode::invalid_argument,
+                     "patience must not be negative: give 0 not to wait");
     }
     auto remote =
         RemoteService::connect(socket_path, clock, {options.patience, options.background});
@@ -262,8 +264,8 @@ Result<TableService*> Database::tables() {
     if (state_->sweeper != nullptr && !state_->made_here.in_child()) state_->sweeper->start();
     if (state_->tables != nullptr) return state_->tables.get();
     return Error(ErrorCode::invalid_argument,
-                 "the tables of a daemon are reached over HTTP only: point an SDK for DynamoDB at "
-                 "its socket, or at the port of its --http");
+                 "the tables of a daemon are available over HTTP only: connect an SDK for DynamoDB "
+                 "to its socket, or to the address of its --http");
 }
 
 Result<TableBinding> Database::bind_table(const TableBinding& binding) {

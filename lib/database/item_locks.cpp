@@ -29,15 +29,16 @@ Result<table::KeyParts> key_parts(const TableDescription& described, const Attri
         }
     }
     if (fits) return parts;
-    return Error(ErrorCode::invalid_argument,
-                 "the key does not fit table " + described.name + ": give its key attributes");
+    return Error(ErrorCode::invalid_argument, "the key does not match the schema of table " +
+                                                  described.name +
+                                                  ": give exactly its key attributes");
 }
 
 Error not_bound(const std::string& table) {
     return {ErrorCode::invalid_argument,
             "table " + table +
-                " is not bound to resources, so no lock keeps others from writing: bind it, or "
-                "acquire a lock and read the item by yourself"};
+                " is not bound to resources, so locks do not prevent writes of others: bind the "
+                "table, or acquire a lock and read the item in separate calls"};
 }
 
 // Returns the error for an item that the grant does not cover although its resource was locked.
@@ -46,10 +47,12 @@ Error not_covered(const std::string& table, const std::string& resource, const G
         grant.locks.begin(), grant.locks.end(),
         [&](const GrantedLock& lock) { return lock.permits > 0 && lock.resource == resource; });
     if (permits) {
-        return {ErrorCode::kind_mismatch, "\"" + resource + "\" has permits, which lock no item"};
+        return {ErrorCode::kind_mismatch, "\"" + resource +
+                                              "\" is counted in permits, and items are locked in "
+                                              "modes: bind the table to other resources"};
     }
     return {ErrorCode::resource_in_use,
-            "table " + table + " was bound to something else just now: ask again"};
+            "table " + table + " was bound to other resources during this call: retry"};
 }
 
 bool is_same(const LockRequest& left, const LockRequest& right) {

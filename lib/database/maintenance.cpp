@@ -166,7 +166,7 @@ void check_table(const Storage& storage, const Snapshot& snapshot, StoreReport& 
         return;
     }
     if (auto wrong = table.audit_invariants(facts.now)) {
-        report.problems.push_back("the lock table contradicts itself: " + *wrong);
+        report.problems.push_back("the lock table is inconsistent: " + *wrong);
     }
 }
 
@@ -192,7 +192,7 @@ Result<std::unique_ptr<Storage>> open_to_check(const std::string& directory, Sto
     auto again = open_for(directory, Purpose::look);
     if (!again) return again;
     report.problems.push_back(
-        "the log ends in damage: " + storage.error().message + "; the next open discards " +
+        "the end of the log is damaged: " + storage.error().message + "; the next open discards " +
         std::to_string((*again)->discarded_log_bytes()) + " bytes at its end");
     return again;
 }

@@ -45,7 +45,8 @@ Result<Promise> read_promise(std::string_view key, std::string_view value) {
     const auto after = in_value.u8();
     const auto most = static_cast<std::uint8_t>(AfterSave::downgrade);
     if (!in_key.done() || !in_value.done() || *after == 0 || *after > most) {
-        return Error(ErrorCode::corrupt, "the record of what a save promised is damaged");
+        return Error(ErrorCode::corrupt,
+                     "the record of a lock change that a save requested is damaged");
     }
     promise.grant = GrantId{*grant};
     promise.version = *version;

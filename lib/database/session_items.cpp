@@ -57,7 +57,7 @@ Result<std::vector<ItemChange>> changes_of(TableService& tables, const Guard& gu
 
 std::string sentence_about(const ItemChange& change) {
     std::string text = "an item of " + change.table;
-    if (change.gone) return text + " is gone";
+    if (change.gone) return text + " was deleted";
     text += " was written";
     return change.last_write ? text + " by " + change.last_write->by : text;
 }

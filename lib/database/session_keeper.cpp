@@ -28,7 +28,8 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
         return Error(ErrorCode::invalid_argument, std::move(message));
     };
     if (options.renew_every < zero || options.warn_at < zero || options.margin < zero) {
-        return invalid("renew_every, warn_at and margin can't be negative: give 0 for the default");
+        return invalid(
+            "renew_every, warn_at and margin must not be negative: give 0 for the default");
     }
     if (auto error = check_lease(options.lease)) return *std::move(error);
     KeepingTimes times;
@@ -42,13 +43,13 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
             : options.margin;
     if (times.margin >= times.lease) {
         return invalid("a margin of " + exact_duration(times.margin) +
-                       " leaves nothing of a lease of " + exact_duration(times.lease));
+                       " must be shorter than the lease, which is " + exact_duration(times.lease));
     }
     if (!times.renew) return times;
     if (times.renew_every > times.lease / 3) {
         return invalid("renew_every is " + exact_duration(times.renew_every) +
-                       ": at most a third of the lease, " + exact_duration(times.lease / 3) +
-                       ", leaves room for two that fail");
+                       ": give at most a third of the lease, " + exact_duration(times.lease / 3) +
+                       ", so that two renewals may fail");
     }
     if (times.margin >= times.warn_at) {
         return invalid("warn_at is " + exact_duration(times.warn_at) +
@@ -56,9 +57,9 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
     }
     if (times.warn_at >= times.lease - times.renew_every) {
         return invalid("warn_at is " + exact_duration(times.warn_at) +
-                       ": it must be shorter than the lease less renew_every, " +
+                       ": it must be shorter than the lease minus renew_every, " +
                        exact_duration(times.lease - times.renew_every) +
-                       ", or every renewal comes with a warning");
+                       "; otherwise, a warning would precede every renewal");
     }
     ROCKLOCK_ASSERT(times.margin < times.warn_at && times.warn_at < times.lease);
     return times;
@@ -149,8 +150,8 @@ Result<void> KeptSession::assert_held(const Grant* grant, std::string_view resou
     const std::string what =
         "\"" + std::string(resource) + "\" in mode " + std::string(to_string(mode));
     if (!valid(grant)) {
-        return Error(ErrorCode::not_owner, "not held any more: the lease of what should cover " +
-                                               what + " is over, or within its margin of it");
+        return Error(ErrorCode::not_owner, "no longer held: the lease of the grant that covers " +
+                                               what + " has ended, or ends within the margin");
     }
     if (!service.holds(id, resource, mode)) {
         return Error(ErrorCode::not_owner, "this session does not hold " + what);

@@ -40,14 +40,14 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
         log("steal", "a grant was stolen",
             {{"grant", number(steal->grant)}, {"reason", steal->reason}});
     } else if (const auto* put = std::get_if<PutClass>(&call.body)) {
-        log("put_class", "a class was put", {{"pattern", put->lock_class.pattern}});
+        log("put_class", "a class was saved", {{"pattern", put->lock_class.pattern}});
     } else if (const auto* gone = std::get_if<DeleteClass>(&call.body)) {
         log("delete_class", "a class was deleted", {{"pattern", gone->pattern}});
     } else if (const auto* bind = std::get_if<BindTable>(&call.body)) {
         log("bind_table", "a table was bound to resources",
             {{"table", bind->binding.table}, {"resource", bind->binding.resource}});
     } else if (const auto* unbind = std::get_if<UnbindTable>(&call.body)) {
-        log("unbind_table", "a table is not bound any more", {{"table", unbind->table}});
+        log("unbind_table", "a table was unbound from resources", {{"table", unbind->table}});
     } else if (const auto* backup = std::get_if<Backup>(&call.body)) {
         log("backup", "the store was backed up", {{"directory", backup->directory}});
     }

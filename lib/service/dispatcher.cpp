@@ -77,14 +77,14 @@ Result<ProcessId> process_for(const Call& call, const Caller& caller) {
     if (caller.pid <= 0) {
         return Error(
             ErrorCode::invalid_argument,
-            "your process has no number here (another pid namespace, or a call over TCP), so no "
-            "session can be bound to it: use Bound: connection");
+            "the daemon cannot see your process (it is in another pid namespace, or the call came "
+            "over TCP), so no session can be bound to it: use Bound: connection");
     }
     const pid_t pid = call.pid.value_or(caller.pid);
     const auto process = find_process(pid);
     if (!process) {
         return Error(ErrorCode::invalid_argument,
-                     "Pid: there is no process " + std::to_string(pid) + " here");
+                     "Pid: the daemon sees no process " + std::to_string(pid));
     }
     if (pid != caller.pid && caller.uid != 0 && owner_of(pid) != caller.uid) {
         return Error(ErrorCode::access_denied,
@@ -156,7 +156,7 @@ constexpr std::size_t max_disconnecting = 4'096;
 constexpr std::chrono::microseconds disconnecting_pause{500};
 
 CloseSession closing_of(const SessionInfo& unanswered) {
-    return {unanswered.id, "its connection had ended before it was told"};
+    return {unanswered.id, "its connection ended before the response"};
 }
 
 }  // namespace
@@ -231,17 +231,19 @@ Dispatcher::~Dispatcher() {
 
 void Dispatcher::back_up(const std::string& directory, Done done) {
     if (!options_.backup) {
-        return done(Error(ErrorCode::invalid_argument,
-                          "this store is in memory: there is nothing to back up"));
+        return done(
+            Error(ErrorCode::invalid_argument, "this store is in memory and cannot be backed up"));
     }
     if (!directory.starts_with('/')) {
-        return done(Error(ErrorCode::invalid_argument,
-                          "Directory must begin with /: it lies where the daemon runs"));
+        return done(
+            Error(ErrorCode::invalid_argument,
+                  "Directory must begin with /: it is a path on the machine of the daemon"));
     }
     MutexLock lock(backup_mutex_);
     if (backing_up_) {
         lock.unlock();
-        return done(Error(ErrorCode::store_in_use, "another backup is under way: try again later"));
+        return done(
+            Error(ErrorCode::store_in_use, "another backup is in progress: try again later"));
     }
     if (backup_thread_.joinable()) backup_thread_.join();
     backing_up_ = true;
@@ -296,7 +298,7 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
         opens->uid = caller.uid;
         opens->pid = caller.pid;
         if (call.pid && opens->bound != Bound::process) {
-            return Error(ErrorCode::invalid_argument, "Pid is for sessions with Bound: process");
+            return Error(ErrorCode::invalid_argument, "Pid may be given only with Bound: process");
         }
     }
     if ((opens != nullptr && opens->bound == Bound::process) || join != nullptr) {
@@ -412,7 +414,7 @@ Result<Reply> Dispatcher::answer_query(const Call& call) {
 
 Result<Reply> Dispatcher::bindings(const CallBody& body) {
     if (options_.tables == nullptr) {
-        return Error(ErrorCode::invalid_argument, "there are no tables here to be bound");
+        return Error(ErrorCode::invalid_argument, "this lock manager has no tables to bind");
     }
     if (const auto* bind = std::get_if<BindTable>(&body)) {
         return as_reply(options_.tables->bind_table(bind->binding));
@@ -427,7 +429,8 @@ Result<Reply> Dispatcher::bindings(const CallBody& body) {
 
 Result<Reply> Dispatcher::drafts(const Call& call) {
     if (options_.tables == nullptr) {
-        return Error(ErrorCode::invalid_argument, "there are no tables here, and so no drafts");
+        return Error(ErrorCode::invalid_argument,
+                     "this lock manager has no tables, and so no drafts");
     }
     // Returns the principal of the session, or the named one if there is no session.
     const auto owner = [&](const auto& session, const std::string& named) -> Result<std::string> {
@@ -483,7 +486,8 @@ Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
                                 ? std::nullopt
                                 : parse_time(std::string_view(request.next).substr(dot + 1));
         if (!last || !opened) {
-            return Error(ErrorCode::invalid_argument, "Next must be what the page before gave");
+            return Error(ErrorCode::invalid_argument,
+                         "Next must be the value that the previous page returned");
         }
         first = std::find_if(all->begin(), all->end(),
                              [&](const SessionView& session) { return session.id == *last; });

@@ -112,9 +112,9 @@ ServiceAnswer packing_answer(PackingFault fault) {
     constexpr std::string_view name = "SerializationException";
     switch (fault) {
         case PackingFault::unknown_coding:
-            return service_error(name, "the only Content-Encoding that is understood here is gzip");
+            return service_error(name, "the only supported Content-Encoding is gzip");
         case PackingFault::damaged:
-            return service_error(name, "the body is no gzip, or not whole");
+            return service_error(name, "the body is not gzip data, or is incomplete");
         case PackingFault::too_long:
             break;
     }

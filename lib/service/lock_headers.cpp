@@ -40,9 +40,10 @@ Result<HeaderValues> find_values(const ServiceRequest& request) {
         std::size_t at = 0;
         while (at < values.size() && !equal_ignoring_case(header_names.at(at), name)) ++at;
         if (at == values.size()) {
-            return bad_header(name +
-                              " is no header here; known are X-Rocklock-Session, X-Rocklock-Token, "
-                              "X-Rocklock-Version, X-Rocklock-After and X-Rocklock-Draft");
+            return bad_header(
+                name +
+                " is not a known header; the known headers are X-Rocklock-Session, "
+                "X-Rocklock-Token, X-Rocklock-Version, X-Rocklock-After and X-Rocklock-Draft");
         }
         if (values.at(at)) return bad_header(name + " is given twice: give it once");
         values.at(at) = value;
@@ -66,8 +67,8 @@ Result<SessionId> read_session(std::string_view text, LockService* locks) {
     const auto secret = parse_secret(text.substr(std::min(colon + 1, text.size())));
     if (!session || !secret) {
         return bad_value(session_at,
-                         "<session>:<secret>, as OpenSession and Acquire gave them: 22 and 43 "
-                         "characters, and a colon between");
+                         "<session>:<secret>, as OpenSession and Acquire return them: 22 and 43 "
+                         "characters, separated by a colon");
     }
     if (const auto own = check_sender(locks, *session, *secret); !own) return Error(own.error());
     return *session;
@@ -77,7 +78,7 @@ Result<AfterSave> read_after(std::string_view text, std::string_view operation) 
     if (!is_write_of_one_item(operation) && operation != "TransactWriteItems") {
         return bad_header(
             "X-Rocklock-After is for PutItem, UpdateItem, DeleteItem and TransactWriteItems: it "
-            "says what becomes of the lock once they are done");
+            "says whether the lock is released or downgraded after the write");
     }
     if (text == "release") return AfterSave::release;
     if (text == "downgrade") return AfterSave::downgrade;
@@ -90,7 +91,7 @@ Result<std::vector<DraftId>> read_drafts(std::string_view text, std::string_view
     if (!is_one && operation != "TransactWriteItems") {
         return bad_header(
             "X-Rocklock-Draft is for PutItem, UpdateItem, DeleteItem and TransactWriteItems: it "
-            "says which draft is saved with them");
+            "says which draft the write saves");
     }
     std::vector<DraftId> drafts;
     while (true) {
@@ -113,7 +114,8 @@ Result<std::vector<DraftId>> read_drafts(std::string_view text, std::string_view
 }  // namespace
 
 Result<void> check_sender(LockService* locks, const SessionId& session, const Secret& secret) {
-    if (locks == nullptr) return Error(ErrorCode::not_owner, "no session is known here");
+    if (locks == nullptr)
+        return Error(ErrorCode::not_owner, "there is no lock manager, and so no session");
     const auto known = locks->authenticate(session, secret);
     if (known) return {};
     const ErrorCode code = known.error().code;
@@ -138,15 +140,15 @@ Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string
         }
         if (!is_write_of_one_item(operation)) {
             return bad_header(
-                "X-Rocklock-Version is for PutItem, UpdateItem and DeleteItem: it says which "
-                "version of their item they change");
+                "X-Rocklock-Version is for PutItem, UpdateItem and DeleteItem: it gives the "
+                "version of the item that the write changes");
         }
     }
     std::optional<Token> believed;
     if (token) {
         const auto value = header_number(*token);
         if (!value || *value == 0) {
-            return bad_value(token_at, "the token of a grant: a whole number from 1 on");
+            return bad_value(token_at, "the token of a grant: a whole number, 1 or more");
         }
         believed = Token{*value};
         if (!session) {

@@ -29,7 +29,8 @@ void append_head(std::string& text, std::string_view name, std::string_view type
 }
 
 void append_locks(std::string& text, const LockStatistics& now) {
-    append_head(text, "rocklock_locks_granted_total", "counter", "Locks given, a set's each.");
+    append_head(text, "rocklock_locks_granted_total", "counter",
+                "Locks granted; each lock of a set counts.");
     constexpr std::array<std::string_view, 3> modes = {"read", "write", "exclusive"};
     const auto line = [&](std::string_view mode, std::uint64_t count) {
         text += "rocklock_locks_granted_total{mode=\"" + std::string(mode) + "\"} " +

@@ -44,10 +44,10 @@ IOStatus LogRecovery::judge(FileSystem& files, const std::string& path, bool cle
     const bool damaged = extent.intact < extent.written;
     const bool lost = extent.intact < evidence.synced || (damaged && evidence.all);
     if (lost && !mutated(Mutant::synced_damage_recovered)) {
-        return IOStatus::Corruption(
-            path, "a record at byte " + std::to_string(extent.intact) +
-                      " is damaged or missing, and was synced to the disk: this is not what a "
-                      "crash or a power cut leaves");
+        return IOStatus::Corruption(path,
+                                    "a record at byte " + std::to_string(extent.intact) +
+                                        " is damaged or missing although it was synced to the "
+                                        "disk; a crash or a power cut does not cause this");
     }
     if (damaged) {
         cut_ = true;

@@ -72,8 +72,8 @@ Error to_error(const rocksdb::Status& status) {
     // RocksDB has no code of its own for a file that must not grow.
     if (status.IsIOError() && text.find(std::generic_category().message(EFBIG)) != text.npos) {
         return Error(ErrorCode::no_space,
-                     "a file may not become larger: raise the process's limit (ulimit -f), then "
-                     "open the store again (" +
+                     "a file has reached the maximum size: raise the process's limit (ulimit -f), "
+                     "then open the store again (" +
                          text + ")");
     }
     if (status.IsCorruption()) return Error(ErrorCode::corrupt, text);
@@ -87,7 +87,7 @@ Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directo
         error.code = ErrorCode::store_in_use;
         error.pid = holder;
         error.message =
-            directory.database() + " is open already in process " + std::to_string(*holder);
+            directory.database() + " is already open in process " + std::to_string(*holder);
     } else if (status.IsNotSupported()) {
         error.code = ErrorCode::newer_format;
     } else if (directory.existing() &&
@@ -99,7 +99,7 @@ Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directo
     }
     if (error.code == ErrorCode::corrupt) {
         error.message = "the store in " + directory.database() +
-                        " is damaged and nothing is granted from it; " + error.message;
+                        " is damaged, and no lock is granted from it; " + error.message;
     }
     return error;
 }

@@ -125,8 +125,9 @@ private:
                 name == rocksdb::kDefaultColumnFamilyName ||
                 std::find(family_names.begin(), family_names.end(), name) != family_names.end();
             if (!known) {
-                return Error(ErrorCode::newer_format,
-                             directory.database() + " has the unknown family '" + name + "'");
+                return Error(
+                    ErrorCode::newer_format,
+                    directory.database() + " has the unknown column family '" + name + "'");
             }
         }
         return {};
@@ -466,7 +467,7 @@ Result<void> RocksdbStorage::check_format() {
         const auto empty = is_empty();
         if (!empty) return empty.error();
         if (*empty && !directory_->marker()) return write_first_meta();
-        return Error(ErrorCode::corrupt, directory_->database() + " does not say its format");
+        return Error(ErrorCode::corrupt, directory_->database() + " has no record of its format");
     }
     Reader reader(**stored);
     const auto version = reader.u64();
@@ -556,7 +557,7 @@ Result<void> RocksdbStorage::close() {
 Error RocksdbStorage::not_ours() const {
     Error error(ErrorCode::store_in_use, "the store was opened before a fork, by process " +
                                              std::to_string(opened_by_) +
-                                             ", which alone may use it");
+                                             "; only that process may use it");
     error.pid = opened_by_;
     return error;
 }

@@ -38,8 +38,7 @@ Result<void> Storage::commit(Batch batch, Durability durability) {
 
 Result<void> Storage::copy_to(const std::string& /*directory*/,
                               const std::vector<Write>& /*marks*/) {
-    return Error(ErrorCode::invalid_argument,
-                 "this store is not on a disk: there is no copying it");
+    return Error(ErrorCode::invalid_argument, "this store is not on a disk and cannot be copied");
 }
 
 Result<void> Storage::verify() const { return {}; }
@@ -47,7 +46,7 @@ Result<void> Storage::verify() const { return {}; }
 std::uint64_t version_of(std::string_view value) { return Reader(value).u64().value_or(0); }
 
 Error deadline_passed() {
-    return Error(ErrorCode::precondition_failed, "the batch came at or after its deadline");
+    return Error(ErrorCode::precondition_failed, "the batch was not committed before its deadline");
 }
 
 Error precondition_failed(const Precondition& precondition) {

@@ -78,7 +78,7 @@ Result<void> CopyDirectory::take() {
         return Error(ErrorCode::invalid_argument,
                      "cannot make the directory " + path_ + ": " +
                          std::generic_category().message(errno) +
-                         "; give a new directory in one that is there");
+                         "; give a new directory whose parent directory exists");
     }
     if (!made_ && errno != EEXIST) return system_error("cannot make the directory " + path_, errno);
     directory_ = std::make_unique<File>(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -99,9 +99,9 @@ Result<void> CopyDirectory::require_outside() const {
         path = path.parent_path();
         if (!fs::exists(path / "db" / "CURRENT", failed)) continue;
         return Error(ErrorCode::invalid_argument,
-                     path_ + " lies in the store " + path.string() +
-                         ": give a directory beside it; who copies or removes a store takes all "
-                         "that is in it");
+                     path_ + " is inside the store " + path.string() +
+                         ": give a directory outside of the store, because a copy or removal of "
+                         "the store includes everything in it");
     }
     return {};
 }
@@ -117,9 +117,10 @@ Result<void> CopyDirectory::require_empty() const {
          entry.increment(failed)) {
         const auto name = entry->path().filename().string();
         if (is_rest(name) || name == "lost+found") continue;
-        return Error(ErrorCode::invalid_argument,
-                     path_ + " is not empty (" + name +
-                         "): give a directory that is new or empty; nothing is written over");
+        return Error(
+            ErrorCode::invalid_argument,
+            path_ + " is not empty (" + name +
+                "): give a directory that is new or empty; existing files are not overwritten");
     }
     if (failed) return system_error("cannot list " + path_, failed.value());
     return {};

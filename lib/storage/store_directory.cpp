@@ -157,7 +157,7 @@ Result<void> StoreDirectory::find_or_make(bool create_if_missing) {
     struct stat status {};
     if (stat(path_.c_str(), &status) == 0) {
         if (S_ISDIR(status.st_mode)) return {};
-        return Error(ErrorCode::not_a_store, path_ + " is not a directory; give one");
+        return Error(ErrorCode::not_a_store, path_ + " is not a directory; give a directory");
     }
     if (errno != ENOENT) return system_error("cannot open " + path_, errno);
     if (!create_if_missing)
@@ -183,7 +183,7 @@ Result<void> StoreDirectory::inspect(bool create_if_missing) {
         for (const std::string& name : *names) {
             if (name == "db" || name == "rocklock.pid" || name == "SYNCED.new") continue;
             return Error(ErrorCode::not_a_store,
-                         path_ + " holds other things (" + name +
+                         path_ + " contains other files (" + name +
                              ") and no store; give a directory that is new, empty or a store");
         }
     }
@@ -222,7 +222,7 @@ Result<void> StoreDirectory::inspect_database() {
             continue;
         }
         return Error(ErrorCode::not_a_store,
-                     database() + " holds other things (" + name +
+                     database() + " contains other files (" + name +
                          "); give a directory that is new, empty or a store");
     }
     return {};
@@ -276,7 +276,7 @@ Error StoreDirectory::in_use() const {
     const std::string text = read_start(pid_file());
     std::int64_t pid = 0;
     std::from_chars(text.data(), text.data() + text.size(), pid);
-    Error error(ErrorCode::store_in_use, path_ + " is open already");
+    Error error(ErrorCode::store_in_use, path_ + " is already open");
     if (pid > 0) {
         error.message += " in process " + std::to_string(pid);
         error.pid = pid;

@@ -247,7 +247,7 @@ void AttributeReader::read_member(const boost::json::value& json, Binary& member
     auto bytes = base64_decode(view(*found));
     if (!bytes) {
         return report_malformed("'" + std::string(view(*found)) +
-                                "' can not be converted to a Blob: it is no base64 with padding");
+                                "' can not be converted to a Blob: it is not base64 with padding");
     }
     member.bytes = *std::move(bytes);
 }

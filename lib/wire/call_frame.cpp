@@ -53,7 +53,7 @@ Result<std::optional<Frame>> take_frame(std::string_view& bytes, std::size_t lon
     if (!size) return std::optional<Frame>();
     if (*size < head_bytes) {
         return Error(ErrorCode::invalid_argument,
-                     "this is no frame: it is shorter than its kind and its number");
+                     "this is not a frame: it is too short for a kind and a number");
     }
     if (*size > longest) {
         Error error(ErrorCode::limit_exceeded, "a frame of " + std::to_string(*size) +
@@ -65,7 +65,7 @@ Result<std::optional<Frame>> take_frame(std::string_view& bytes, std::size_t lon
     const auto kind = reader.u8();
     if (kind && !is_kind(*kind)) {
         return Error(ErrorCode::invalid_argument,
-                     "this is no frame: there is no kind " + std::to_string(*kind));
+                     "this is not a frame: there is no kind " + std::to_string(*kind));
     }
     const auto number = reader.u64();
     const auto body = reader.bytes(*size - head_bytes);
@@ -124,7 +124,8 @@ Result<FrameReply> read_reply_frame(const CallBody& asked, std::string_view body
     FrameReply read;
     const auto held = reader.varint();
     FirstProblem problem;
-    if (!held || *held > std::uint64_t{1} << 53) problem.report("it begins with no duration");
+    if (!held || *held > std::uint64_t{1} << 53)
+        problem.report("it does not begin with a duration");
     read.held = std::chrono::milliseconds{problem.found() ? 0 : static_cast<std::int64_t>(*held)};
     std::visit(
         [&](const auto& verb) {
@@ -135,8 +136,7 @@ Result<FrameReply> read_reply_frame(const CallBody& asked, std::string_view body
         },
         asked);
     if (problem.found()) {
-        return Error(ErrorCode::io_error,
-                     "the daemon's answer makes no sense: " + problem.message());
+        return Error(ErrorCode::io_error, "the daemon's answer is invalid: " + problem.message());
     }
     return read;
 }
@@ -150,7 +150,8 @@ Error read_refusal_frame(std::string_view body) {
     members.required("Message", error.message);
     describe_facts(members, error);
     if (problem.found()) {
-        return {ErrorCode::io_error, "the daemon's refusal makes no sense: " + problem.message()};
+        return {ErrorCode::io_error,
+                "the daemon's error response is invalid: " + problem.message()};
     }
     const auto known = error_code(code);
     error.code = known.value_or(ErrorCode::io_error);

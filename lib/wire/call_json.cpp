@@ -135,8 +135,7 @@ Result<Reply> reply_of(std::string_view json) {
         describe(reader, value);
     });
     if (problem.found()) {
-        return Error(ErrorCode::io_error,
-                     "the daemon's answer makes no sense: " + problem.message());
+        return Error(ErrorCode::io_error, "the daemon's answer is invalid: " + problem.message());
     }
     return Reply(std::move(value));
 }
@@ -221,7 +220,7 @@ Error read_error(std::string_view json) {
     const auto name = std::string_view(type).substr(type.find('#') + 1);
     const auto code = error_code(name, cause);
     if (problem.found()) {
-        return {ErrorCode::io_error, "the daemon's answer makes no sense: " + std::string(json)};
+        return {ErrorCode::io_error, "the daemon's answer is invalid: " + std::string(json)};
     }
     if (!code) {
         error.code = ErrorCode::io_error;

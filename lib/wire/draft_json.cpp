@@ -46,7 +46,7 @@ void write_draft_action(JsonWriter& json, const WriteItem& write) {
 
 Result<WriteItem> read_draft_action(const boost::json::value& json) {
     const auto* object = json.if_object();
-    if (object == nullptr) return Error(ErrorCode::malformed, "an action is an object");
+    if (object == nullptr) return Error(ErrorCode::malformed, "an action must be an object");
     for (const auto& [name, kind] : draft_actions) {
         if (!object->contains(name)) continue;
         RequestFaults faults;
@@ -56,7 +56,7 @@ Result<WriteItem> read_draft_action(const boost::json::value& json) {
         if (auto fault = faults.first()) return *std::move(fault);
         return write;
     }
-    return Error(ErrorCode::invalid_argument, "an action is Put, Update or Delete");
+    return Error(ErrorCode::invalid_argument, "an action must be Put, Update or Delete");
 }
 
 std::string draft_action_text(const WriteItem& write) {
@@ -70,7 +70,8 @@ Result<WriteItem> parse_draft_action(std::string_view text) {
     options.max_depth = max_draft_levels;
     boost::json::error_code error;
     const auto json = boost::json::parse(text, error, {}, options);
-    if (error) return Error(ErrorCode::malformed, "an action is JSON: " + error.message());
+    if (error)
+        return Error(ErrorCode::malformed, "an action must be valid JSON: " + error.message());
     return read_draft_action(json);
 }
 

@@ -72,7 +72,7 @@ void read(JsonReader& reader, FirstProblem& problem, Call& call, BeginEdit& edit
     reader.optional("Locks", edit.acquire.locks);
     describe_terms(reader, edit.acquire);
     if (edit.items.empty() && edit.acquire.locks.empty()) {
-        problem.report("Items or Locks are missing: say what is to be edited");
+        problem.report("Items and Locks are missing: give the items or resources to edit");
     }
 }
 
@@ -110,7 +110,7 @@ void read(JsonReader& reader, FirstProblem& problem, Call& call, SaveEdit& save)
     reader.optional("FromDrafts", drafts);
     const auto* items = reader.other("TransactItems");
     if (items == nullptr)
-        return problem.report("TransactItems is missing: say what is to be saved");
+        return problem.report("TransactItems is missing: give the changes to save");
     object transaction;
     transaction["TransactItems"] = *items;
     RequestFaults faults;

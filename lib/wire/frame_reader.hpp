@@ -55,7 +55,7 @@ public:
     FrameReader(std::string_view bytes, bool strict, FirstProblem& problem,
                 const MemberPath* where = nullptr)
         : strict_(strict), problem_(problem), where_(where) {
-        if (!index(bytes)) refuse("its bytes are no members of a frame");
+        if (!index(bytes)) refuse("its bytes are not members of a frame");
     }
 
     template <typename T>
@@ -106,7 +106,7 @@ public:
         for (std::size_t i = 0; i < count_; ++i) {
             if (members_[i].taken) continue;
             return refuse("a member with the number " + std::to_string(members_[i].tag >> 1) +
-                          " is not known here");
+                          " is unknown in this object");
         }
     }
 
@@ -276,7 +276,7 @@ private:
             }
             value.insert_or_assign(std::string(*name), std::string(*text));
         }
-        if (!reader.done()) report(place, "as many pairs of texts as it says");
+        if (!reader.done()) report(place, "as many pairs of texts as its count");
     }
     template <typename T>
     void read(const Member& member, const MemberPath& place, std::optional<T>& value) {
@@ -298,7 +298,7 @@ private:
             const MemberPath here{place.above, place.name, static_cast<std::size_t>(i)};
             read(element, here, value.emplace_back());
         }
-        if (!reader.done()) report(place, "as many elements as it says");
+        if (!reader.done()) report(place, "as many elements as its count");
     }
     template <typename T>
     requires std::is_class_v<T>

@@ -35,10 +35,12 @@ void describe_session(Codec& codec, C& call, T& body) {
         describe_opens(codec, call, opens);
         if (body.session) {
             if (given)
-                codec.refuse("give Session and Secret, or Principal for a session of its own");
+                codec.refuse(
+                    "give either Session and Secret, or Principal to open a session for this "
+                    "grant");
             if (!call.secret) codec.refuse("Secret is missing: it proves that Session is yours");
         } else {
-            if (call.secret) codec.refuse("Session is missing beside Secret");
+            if (call.secret) codec.refuse("Session is missing, and Secret is given");
             if (!codec.has("Principal"))
                 codec.refuse("Session and Secret, or Principal, are missing");
             body.opens = std::move(opens);
@@ -75,7 +77,7 @@ void describe_call(Codec& codec, C& call, T& body) {
     codec.optional("RequestId", body.request_id);
     if constexpr (Codec::reading) {
         if (body.mode.has_value() == !body.locks.empty()) {
-            codec.refuse("give Mode, for the whole grant, or Locks, for some of it");
+            codec.refuse("give either Mode for the whole grant, or Locks for some of its locks");
         }
     }
 }

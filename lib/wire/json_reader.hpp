@@ -67,7 +67,8 @@ public:
             return;
         }
         if (number == nullptr || *number < 0) {
-            return report(name, "a whole number of milliseconds; 0 tries, and -1 waits for ever");
+            return report(
+                name, "a whole number of milliseconds; 0: do not wait; -1: wait without a limit");
         }
         read(*member, name, value);
         if (value > max_wait) value = no_limit;
@@ -102,9 +103,10 @@ public:
         if (!strict_ || known_.size() == object_.size()) return;
         for (const auto& member : object_) {
             if (is_known(member.key())) continue;
-            std::string message = where_ + std::string(member.key()) + " is no member here; known ";
+            std::string message =
+                where_ + std::string(member.key()) + " is not a known member; the known members ";
             const char* comma = "are ";
-            if (asked_.empty()) message += "is none";
+            if (asked_.empty()) message += "are none";
             for (const auto name : asked_) {
                 message += comma;
                 message += name;
@@ -219,7 +221,7 @@ private:
     void read(const boost::json::value& json, std::string_view name, SessionId& value) {
         const auto* text = json.if_string();
         const auto id = text == nullptr ? std::nullopt : parse_session_id(*text);
-        if (!id) return report(name, "a session as OpenSession gave it: 22 characters");
+        if (!id) return report(name, "a session as OpenSession returns it: 22 characters");
         value = *id;
     }
     void read(const boost::json::value& json, std::string_view name, Secret& value) {

@@ -42,7 +42,7 @@ void describe_owner(Codec& codec, C& call, Session& session, Principal& principa
         const bool proven = session.has_value() && call.secret.has_value();
         const bool told = session.has_value() || call.secret.has_value();
         if (proven != told || told == codec.has("Principal")) {
-            codec.refuse("give Session and Secret, or, to administer, Principal");
+            codec.refuse("give either Session and Secret, or, as an administrator, Principal");
         }
     }
 }

@@ -137,7 +137,7 @@ UpdateTable::GlobalIndexUpdate read_index_update(const MemberReader& json) {
 void refuse_streams(const MemberReader& json) {
     const auto streams = json.structure("StreamSpecification");
     if (!streams || !streams->truth("StreamEnabled").value_or(false)) return;
-    json.faults().invalid("StreamSpecification: streams are not offered here");
+    json.faults().invalid("StreamSpecification: streams are not supported");
 }
 
 // ---- Answers ----

@@ -146,8 +146,8 @@ void describe(Codec& codec, T& lock) {
     if constexpr (Codec::reading) {
         if (lock.mode && lock.to) codec.refuse("give Mode or To, not both");
         if (codec.has("Modes")) {
-            if (lock.mode || lock.to) codec.refuse("give Modes, or Mode, or To: one of them");
-            if (lock.modes.empty()) codec.refuse("Modes names no mode: name one at least");
+            if (lock.mode || lock.to) codec.refuse("give exactly one of Modes, Mode and To");
+            if (lock.modes.empty()) codec.refuse("Modes is empty: give at least one mode");
         }
     }
 }

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(takes_no_token_of_another_nor_of_something_else) {
     const auto unknown = shop.tables->write_item(order("1", "x", made_up));
     BOOST_TEST_REQUIRE(outcome(unknown) == "stale_token");
     BOOST_TEST(unknown.error().message ==
-               "the grant of token 12345 is not known: it never was, or it ended long ago");
+               "the grant of token 12345 is unknown: it never existed, or it ended long ago");
     BOOST_TEST(text_of(shop, "1") == "none");
 }
 
@@ -180,8 +180,8 @@ BOOST_AUTO_TEST_CASE(takes_no_write_that_shows_nothing) {
     const auto plain = shop.tables->write_item(order("1", "plain"));
     BOOST_TEST_REQUIRE(outcome(plain) == "lock_required");
     BOOST_TEST(plain.error().message ==
-               "a write needs a lock on \"orders/1\" in write or exclusive, and shows none: "
-               "acquire it, and send its session");
+               "a write requires a lock on \"orders/1\" in mode write or exclusive, and the "
+               "request has none: acquire the lock, and send its session");
     WriteItem update = order("1", "");
     update.kind = Kind::update;
     update.item = AttributeMap{{"id", "1"}};
@@ -265,8 +265,8 @@ BOOST_AUTO_TEST_CASE(lets_plain_reads_in_but_for_exclusive) {
     const auto scanned = shop.tables->scan(scan);
     BOOST_TEST_REQUIRE(outcome(scanned) == "locked");
     BOOST_TEST(scanned.error().message ==
-               "\"orders/1\" is held in exclusive by ann: read it when that is over, or with its "
-               "session");
+               "\"orders/1\" is held in mode exclusive by ann: read the item after that lock has "
+               "ended, or send the session that holds it");
     BOOST_TEST(scanned.error().blockers.front().principal == "ann");
     scan.options.proof = guard.proof();
     BOOST_TEST(outcome(shop.tables->scan(scan)) == "done");
@@ -418,13 +418,11 @@ BOOST_AUTO_TEST_CASE(is_bound_to_what_its_key_says) {
     };
     for (const auto& [resource, message] : std::vector<Case>{
              {"", "The template of resources is empty: give a name"},
-             {"orders/{",
-              "The template of resources \"orders/{\" has a brace without its other one"},
-             {"orders/}",
-              "The template of resources \"orders/}\" has a brace without its other one"},
+             {"orders/{", "The template of resources \"orders/{\" has an unmatched brace"},
+             {"orders/}", "The template of resources \"orders/}\" has an unmatched brace"},
              {"orders/{text}",
-              "The template of resources \"orders/{text}\" names \"text\", which is no attribute "
-              "of the table's key: that is id"},
+              "The template of resources \"orders/{text}\" names \"text\", which is not an "
+              "attribute of the table's key: the key is id"},
          }) {
         const auto bound = shop.tables->bind_table({"orders", resource, false});
         BOOST_TEST_REQUIRE(!bound);

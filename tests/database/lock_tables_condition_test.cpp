@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(is_refused_where_nothing_could_hold_it) {
     const auto sessions = shop.tables->transact_write(transaction);
     BOOST_TEST_REQUIRE(outcome(sessions) == "invalid_argument");
     BOOST_TEST(sessions.error().message ==
-               "A transaction cannot rest on a condition of table rocklock.sessions: its items "
+               "A transaction cannot check a condition on table rocklock.sessions: its items "
                "change without a write");
     transaction.actions[1] = check_absent(
         "rocklock.history", {{"Resource", "a"}, {"Sequence", AttributeValue(Number(1))}});

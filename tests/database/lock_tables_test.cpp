@@ -374,7 +374,8 @@ BOOST_AUTO_TEST_CASE(says_so_where_none_are_kept) {
     Shop shop;
     const auto page = shop.tables->scan(scan_of("rocklock.history"));
     BOOST_TEST_REQUIRE(outcome(page) == "invalid_argument");
-    BOOST_TEST(page.error().message == "no events are kept here: open the store with events_kept");
+    BOOST_TEST(page.error().message ==
+               "this lock manager keeps no events: open the store with events_kept");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -445,7 +446,7 @@ BOOST_AUTO_TEST_CASE(cannot_be_written) {
     const Guard guard = Shop::lock(shop.ann, "orders/1");
     const auto before = scanned(shop, "rocklock.locks");
     const std::string text =
-        "Table rocklock.locks shows what the lock manager has, and can only be read";
+        "Table rocklock.locks shows the data of the lock manager and is read-only";
     const auto refused = [&](const auto& result) {
         BOOST_TEST_REQUIRE(outcome(result) == "invalid_argument");
         BOOST_TEST(result.error().message == text);

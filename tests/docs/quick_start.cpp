@@ -78,7 +78,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_quick_start, InOwnDirectory) {
     // If the store is already open, the example reports the error.
     auto database = rocklock::Database::open("locks").value();
     quick_start();
-    BOOST_TEST(messages.back().find("is open already in process") != std::string::npos);
+    BOOST_TEST(messages.back().find("is already open in process") != std::string::npos);
 }
 
 // The socket may or may not have a listener. If it has, the example only connects.

@@ -167,7 +167,7 @@ BOOST_FIXTURE_TEST_CASE(fails_with_another_that_shares_a_version, Shop) {
 BOOST_FIXTURE_TEST_CASE(says_what_is_wrong_with_it, Shop) {
     auto ann = changes("ann");
     BOOST_TEST(error_of(ann.share_version("orders", key("1"))) ==
-               "condition_failed: orders {id: 1} is not there, so it has no version to share");
+               "condition_failed: orders {id: 1} does not exist, so it has no version to share");
     BOOST_TEST(error_of(ann.put("orders", {{"text", "x"}})) ==
                "invalid_argument: the item has no \"id\", which is part of its key");
     BOOST_TEST((ann.put("nothing", order("1", "x")).error().code == ErrorCode::resource_not_found));

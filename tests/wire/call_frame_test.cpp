@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(with_a_member_that_nobody_knows_is_refused) {
         append_varint(body, 1);
         const auto read = read_call_frame(body);
         BOOST_REQUIRE(!read.has_value());
-        BOOST_TEST(read.error().message.find("is not known here") != std::string::npos);
+        BOOST_TEST(read.error().message.find("is unknown in this object") != std::string::npos);
     }
 }
 

@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(with_an_unknown_member_is_refused_whatever_the_verb) {
     for (const auto& [verb, json] : full_calls()) {
         const auto more =
             (json == "{}" ? "{" : json.substr(0, json.size() - 1) + ",") + R"("Leasems":1})";
-        BOOST_TEST(problem(verb, more).starts_with("Leasems is no member here"), verb);
+        BOOST_TEST(problem(verb, more).starts_with("Leasems is not a known member"), verb);
     }
 }
 
@@ -227,10 +227,10 @@ BOOST_AUTO_TEST_CASE(names_the_place_of_what_is_wrong_and_what_is_allowed) {
     BOOST_TEST(acquire(R"([{"Resource":"a","Modes":"read"}])") ==
                "Locks[0].Modes must be an array");
     BOOST_TEST(acquire(R"([{"Resource":"a","Modes":[]}])") ==
-               "Locks[0]: Modes names no mode: name one at least");
+               "Locks[0]: Modes is empty: give at least one mode");
     BOOST_TEST(acquire(R"([{"Resource":"a","Model":"read"}])") ==
-               "Locks[0].Model is no member here; known are Resource, Mode, To, Subtree, Permits, "
-               "Modes");
+               "Locks[0].Model is not a known member; the known members are Resource, Mode, To, "
+               "Subtree, Permits, Modes");
     BOOST_TEST(acquire(R"([{"Resource":1}])") == "Locks[0].Resource must be a string");
     BOOST_TEST(acquire(R"([1])") == "Locks[0] must be an object");
     BOOST_TEST(acquire(R"({})") == "Locks must be an array");

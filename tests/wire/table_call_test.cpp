@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(for_streams_is_told_that_there_are_none) {
     std::string request(with_indexes);
     request.insert(1,
                    R"("StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"},)");
-    BOOST_TEST(has(world.ask("CreateTable", request), "streams are not offered"));
+    BOOST_TEST(has(world.ask("CreateTable", request), "streams are not supported"));
     request = with_indexes;
     request.insert(1, R"("StreamSpecification":{"StreamEnabled":false},)");
     BOOST_TEST(has(world.ask("CreateTable", request), "TableDescription"));

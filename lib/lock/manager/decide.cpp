@@ -46,7 +46,7 @@ std::optional<Error> LockManager::Core::refusal() const {
     if (failed) return failed;
     if (closing) {
         return Error(ErrorCode::closing,
-                     "the lock manager is shutting down: ask again when it is back");
+                     "the lock manager is shutting down: retry after it has been started again");
     }
     return std::nullopt;
 }
@@ -276,7 +276,7 @@ void LockManager::Core::fail(const Error& error) {
         MutexLock lock(mutex);
         if (failed || closing) return;
         failed = error;
-        failed->message += "; nothing more is granted until the store is opened again";
+        failed->message += "; no more locks are granted until the store is opened again";
         // The thread completes the watches.
         after.call_thread = true;
         answer_all(*failed, after);

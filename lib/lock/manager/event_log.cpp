@@ -126,7 +126,7 @@ std::deque<EventLog::Kept>::const_iterator EventLog::first_after(std::uint64_t s
 std::optional<Error> EventLog::check_on() const {
     if (on()) return std::nullopt;
     return Error(ErrorCode::invalid_argument,
-                 "no events are kept here: open the store with events_kept");
+                 "this lock manager keeps no events: open the store with events_kept");
 }
 
 std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds stall_pause{1};
 
 std::string named(std::string_view resource) {
-    return resource.empty() ? "what it writes" : '"' + std::string(resource) + '"';
+    return resource.empty() ? "the written items" : '"' + std::string(resource) + '"';
 }
 
 void describe_holder(Error& error, std::string_view resource) {
@@ -28,7 +28,7 @@ void describe_holder(Error& error, std::string_view resource) {
 Error not_covered(const FenceRequest& request) {
     const std::string who = request.token ? "the grant of the token" : "the session";
     return {ErrorCode::lock_required, who + " does not hold " + named(request.resource) +
-                                          " in write or exclusive: acquire it before writing"};
+                                          " in mode write or exclusive: acquire it before writing"};
 }
 
 Error stale(const FenceRequest& request, const std::optional<Ending>& ended) {
@@ -37,7 +37,7 @@ Error stale(const FenceRequest& request, const std::optional<Ending>& ended) {
                               : std::string("the session"));
     error.ended = ended;
     if (!ended) {
-        error.message += " is not known: it never was, or it ended long ago";
+        error.message += " is unknown: it never existed, or it ended long ago";
         return error;
     }
     error.message += " has ended: " + std::string(to_string(ended->outcome));
@@ -63,9 +63,9 @@ Error refused(const FenceRequest& request, const NoFence& none) {
 }
 
 Error kept_out(std::string_view resource, std::vector<Holder> holders) {
-    Error error(ErrorCode::locked, named(resource) + " is held in exclusive by " +
-                                       holders.front().principal +
-                                       ": read it when that is over, or with its session");
+    Error error(ErrorCode::locked,
+                named(resource) + " is held in mode exclusive by " + holders.front().principal +
+                    ": read the item after that lock has ended, or send the session that holds it");
     error.blockers = std::move(holders);
     return error;
 }
@@ -134,9 +134,9 @@ Result<Fence> LockManager::fence(const FenceRequest& request, std::string* draft
 }
 
 Error LockManager::lock_missing(std::string_view resource) {
-    Error error(ErrorCode::lock_required,
-                "a write needs a lock on " + named(resource) +
-                    " in write or exclusive, and shows none: acquire it, and send its session");
+    Error error(ErrorCode::lock_required, "a write requires a lock on " + named(resource) +
+                                              " in mode write or exclusive, and the request has "
+                                              "none: acquire the lock, and send its session");
     if (core_->made_here.in_child()) return error;
     MutexLock lock(core_->mutex);
     error.blockers = core_->table.holders_over(resource, Mode::read, {}, core_->view_time());
@@ -179,8 +179,8 @@ Result<bool> LockManager::let_read(const ReadMark& mark, const PlainRead& read) 
         if (!held) {
             return Error(ErrorCode::lock_required,
                          named(resource) +
-                             " is read by those only who hold it, and the read shows no session "
-                             "that does: acquire it, and send its session");
+                             " can be read only by a session that holds it, and the request has no "
+                             "such session: acquire the lock, and send its session");
         }
     }
     return true;

@@ -145,8 +145,9 @@ Result<void> LockManager::Core::recover() {
 // the store.
 std::optional<Error> LockManager::Core::not_ours() const {
     if (!made_here.in_child()) return std::nullopt;
-    return Error(ErrorCode::store_in_use,
-                 "the store was opened before a fork, by a process that alone may use it");
+    return Error(
+        ErrorCode::store_in_use,
+        "the store was opened before a fork, and only the process that opened it may use it");
 }
 
 Ticket LockManager::submit(Request request, Completion done) {
@@ -434,7 +435,8 @@ Result<void> LockManager::close() {
         core_->closing = true;
         failed = core_->failed;
         core_->answer_all(
-            {ErrorCode::closing, "the lock manager is shutting down: ask again when it is back"},
+            {ErrorCode::closing,
+             "the lock manager is shutting down: retry after it has been started again"},
             after);
         last = core_->commits.all_written();
         durable_last = core_->commits.current();

@@ -73,7 +73,7 @@ std::optional<Error> check_durations(const LockClass& lock_class) {
         }
     }
     if (lock_class.max_lease > milliseconds{0} && lock_class.max_lease < limits::lease_min) {
-        return invalid(lock_class, "max_lease is below 100 ms, the shortest lease there is");
+        return invalid(lock_class, "max_lease is below 100 ms, the minimum of a lease");
     }
     if (lock_class.max_lease > milliseconds{0} && lock_class.lease > lock_class.max_lease) {
         return invalid(lock_class, "lease is longer than max_lease");
@@ -92,11 +92,11 @@ std::optional<Error> check_steal(const LockClass& lock_class) {
     if (waits &&
         (lock_class.steal_after <= milliseconds{0} || lock_class.steal_after > limits::lease_max)) {
         return invalid(lock_class,
-                       "steal idle or ask needs steal_after: give 1 ms to 30 days, how long the "
-                       "holder is left alone");
+                       "steal idle or ask needs steal_after: give 1 ms to 30 days, the time before "
+                       "a steal is allowed");
     }
     if (!waits && given) {
-        return invalid(lock_class, "steal_after is for steal idle and ask: leave it out");
+        return invalid(lock_class, "steal_after is for steal idle and ask: omit it");
     }
     return std::nullopt;
 }
@@ -141,8 +141,8 @@ std::optional<Error> check_class(const LockClass& lock_class) {
     if (auto error = check_name("class pattern", lock_class.pattern)) return error;
     if (has_partial_star(lock_class.pattern)) {
         return invalid(lock_class,
-                       "* stands for a whole element of a path: write it between slashes, as in "
-                       "orders/*, or name the resource in full");
+                       "* matches a whole element of a path: write it between slashes, as in "
+                       "orders/*, or give the complete name of the resource");
     }
     if (auto error = check_durations(lock_class)) return error;
     if (auto error = check_steal(lock_class)) return error;
@@ -153,13 +153,15 @@ std::optional<Error> check_class(const LockClass& lock_class) {
         return invalid(lock_class, "more than 99 dependants: a set has at most 100 resources");
     }
     if (lock_class.permits > 0 && !lock_class.dependants.empty()) {
-        return invalid(lock_class,
-                       "a counting class has no dependants: it is never locked to edit");
+        return invalid(
+            lock_class,
+            "a class with permits cannot have dependants: its resources are never locked to edit");
     }
     for (const Dependant& dependant : lock_class.dependants) {
         if (auto error = check_name("dependant", dependant.resource)) return error;
         if (dependant.mode == Mode::exclusive) {
-            return invalid(lock_class, "a dependant is locked in read or write, not exclusive");
+            return invalid(lock_class,
+                           "a dependant is locked in mode read or write, not exclusive");
         }
     }
     return std::nullopt;

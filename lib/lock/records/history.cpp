@@ -24,14 +24,14 @@ Error ended(const Ending& ending) {
     Error error(ErrorCode::grant_ended,
                 "the grant has ended: " + std::string(to_string(ending.outcome)));
     if (!ending.by.empty()) error.message += " by " + ending.by;
-    error.message += "; acquire anew";
+    error.message += "; acquire the lock again";
     error.ended = ending;
     return error;
 }
 
 Error unknown_grant() {
     return {ErrorCode::not_owner,
-            "no such grant of this session is known: it never was, or it ended long ago"};
+            "this session has no such grant: it never existed, or it ended long ago"};
 }
 
 Grant past_grant(const GrantRecord& record) {
@@ -278,7 +278,8 @@ Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& r
     if (!request.next.empty()) {
         const auto place = parse_position(request.next);
         if (!place) {
-            return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
+            return Error(ErrorCode::invalid_argument,
+                         "next is not the value that an earlier page returned");
         }
         last = GrantId{place->link};
         std::erase_if(present, [&](const HistoryRow& row) {

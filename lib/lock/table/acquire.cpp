@@ -52,10 +52,9 @@ std::uint64_t fingerprint_of(const Acquire& request) {
 
 std::optional<Error> check_acquire(const Acquire& request) {
     if (request.session.has_value() == request.opens.has_value()) {
-        return invalid_argument(
-            "an acquire names its session or, without one, a principal: exactly one of them");
+        return invalid_argument("an acquire must give either a session or a principal");
     }
-    if (request.locks.empty()) return invalid_argument("no resource is named: give 1 to 100");
+    if (request.locks.empty()) return invalid_argument("no resource is given: give 1 to 100");
     if (request.locks.size() > limits::resources_per_grant) {
         Error error(ErrorCode::limit_exceeded,
                     "a set of " + std::to_string(request.locks.size()) +
@@ -64,7 +63,7 @@ std::optional<Error> check_acquire(const Acquire& request) {
         return error;
     }
     if (request.patience < std::chrono::milliseconds{0}) {
-        return invalid_argument("patience is negative: give 0 to try, or how long to wait");
+        return invalid_argument("patience is negative: give 0 not to wait, or the wait timeout");
     }
     if (request.max_hold && (*request.max_hold <= std::chrono::milliseconds{0} ||
                              *request.max_hold > limits::lease_max)) {
@@ -188,8 +187,8 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
         if (waiting->fingerprint != fingerprint) return differs();
         // The repeated request takes over the place in the queue, because the connection of the
         // earlier one is assumed to be lost.
-        refuse(waiting->ticket,
-               {ErrorCode::cancelled, "the same request was sent again and waits instead"});
+        refuse(waiting->ticket, {ErrorCode::cancelled,
+                                 "the same request was sent again, and the later one waits now"});
         ROCKLOCK_ASSERT(waits.find(ticket) == nullptr);
         waits.move(*waiting, ticket);
         waiting->recheck = false;
@@ -270,11 +269,11 @@ bool LockTable::Core::check_own_holds(Ticket to, Session& session,
     if (same == nullptr) return false;
     Grant* cover = held == Held::refuse ? nullptr : own_cover(session, requested_locks);
     if (cover == nullptr) {
-        Error error(
-            ErrorCode::already_held,
-            held == Held::refuse
-                ? "this session holds it already: release or convert that grant, or join it"
-                : "this session holds it already, but no one grant covers all that is asked for");
+        Error error(ErrorCode::already_held,
+                    held == Held::refuse ? "this session already holds the resource: release or "
+                                           "convert that grant, or join it"
+                                         : "this session already holds a requested resource, but "
+                                           "no single grant of it covers all of the request");
         error.grant = same->id;
         refuse(to, std::move(error));
         return true;

@@ -280,10 +280,10 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
             " for another " + format_duration(first.remaining);
         if (!first.note.empty()) error.message += " (" + first.note + ")";
     } else if (error.retry_after) {
-        error.message += "it is free but kept closed for another " +
-                         format_duration(*error.retry_after) + " by its class";
+        error.message += "it is free, but its class keeps it closed for another " +
+                         format_duration(*error.retry_after);
     } else if (!error.waiters.empty()) {
-        error.message += error.waiters.front().principal + " waits for it already";
+        error.message += error.waiters.front().principal + " already waits for it";
     }
     return error;
 }

@@ -320,8 +320,8 @@ Error LockTable::Core::deadlock(std::vector<CycleStep> cycle) {
     for (const CycleStep& step : cycle) {
         error.message += step.principal + " waits for \"" + step.resource + "\", ";
     }
-    error.message += "which " + cycle.front().principal +
-                     " has; release something, or take all locks in one request";
+    error.message += "and " + cycle.front().principal +
+                     " already holds it; release a lock, or acquire all locks in one request";
     error.cycle = std::move(cycle);
     return error;
 }

@@ -41,7 +41,7 @@ Error lock_model::ended_error(const Ending& ending) {
                 "the grant has ended: " + std::string(to_string(ending.outcome)));
     if (!ending.by.empty()) error.message += " by " + ending.by;
     if (!ending.reason.empty()) error.message += " (" + ending.reason + ")";
-    error.message += "; acquire anew";
+    error.message += "; acquire the lock again";
     error.ended = ending;
     return error;
 }
@@ -238,17 +238,19 @@ Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
     std::vector<Mode> modes;
     for (const Hold& hold : grant.holds()) {
         if (hold.permits > 0) {
-            return Error(ErrorCode::kind_mismatch, "permits have no mode to convert");
+            return Error(ErrorCode::kind_mismatch, "permits have no mode and cannot be converted");
         }
         modes.push_back(hold.root() && request.mode ? *request.mode : hold.mode);
     }
     if (request.mode.has_value() != request.locks.empty()) {
         return invalid(
-            "a conversion gives one mode for all locks, or a mode for some: exactly one of them");
+            "a conversion must give either one mode for all locks, or a mode for each of some "
+            "locks");
     }
     for (const LockRequest& lock : request.locks) {
         if (!lock.mode || lock.to || lock.permits > 0 || !lock.modes.empty()) {
-            return invalid("resource \"" + lock.resource + "\": a conversion names its mode");
+            return invalid("resource \"" + lock.resource +
+                           "\": a conversion must give its mode, and no intent, permits or modes");
         }
         const auto holds = grant.holds();
         const auto at = std::find_if(holds.begin(), holds.end(), [&](const Hold& hold) {
@@ -307,9 +309,9 @@ void LockTable::Core::handle(const Convert& request) {
     // which may conflict with locks that have been granted in the meantime.
     for (const Wait* wait : session->waits) {
         if (wait->converts == grant) {
-            return refuse(ticket,
-                          {ErrorCode::invalid_argument,
-                           "another conversion of this grant waits already: cancel that first"});
+            return refuse(
+                ticket, {ErrorCode::invalid_argument,
+                         "another conversion of this grant already waits: cancel that one first"});
         }
     }
     const std::vector<RequestedLock> requested_locks = requested_upgrades(*grant, *modes);
@@ -496,7 +498,7 @@ void LockTable::Core::handle(const Transfer& request) {
 void LockTable::Core::handle(const Break& request) {
     if (auto error = lock_model::check_reason(request.reason))
         return refuse(ticket, *std::move(error));
-    if (auto error = check_name("who breaks it", request.by))
+    if (auto error = check_name("the name of the administrator", request.by))
         return refuse(ticket, *std::move(error));
     auto found = grants.find(number(request.grant));
     if (mutated(Mutant::force_by_name) && found == grants.end()) {

@@ -228,18 +228,18 @@ void LockTable::Core::handle(const ReacquireLocks& event) {
     Session* session = require_session(event.session);
     if (session == nullptr) return;
     if (session->principal != event.principal) {
-        return refuse(ticket,
-                      {ErrorCode::not_owner, "the grant was somebody else's; nothing was changed"});
+        return refuse(ticket, {ErrorCode::not_owner,
+                               "the grant belonged to another session; nothing was changed"});
     }
     std::vector<RequestedLock> requested_locks;
     milliseconds max_hold{0};
     for (const GrantedLock& lock : event.locks) {
         Resource& at = resource(lock.resource);
         if (granted_since(at, lock.subtree, event.grant)) {
-            return refuse(ticket,
-                          {ErrorCode::precondition_failed,
-                           "resource " + quoted(lock.resource) +
-                               " was granted to another since: load it anew and acquire it"});
+            return refuse(ticket, {ErrorCode::precondition_failed,
+                                   "resource " + quoted(lock.resource) +
+                                       " was granted to another session in the meantime: read its "
+                                       "data again, then acquire it"});
         }
         RequestedLock requested{
             .resource = &at, .permits = lock.permits, .mode = lock.mode, .subtree = lock.subtree};

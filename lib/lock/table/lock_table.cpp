@@ -77,7 +77,7 @@ void LockTable::Core::withdraw(Ticket waiting) {
     Wait* wait = waits.find(waiting);
     if (wait == nullptr) return;
     ++counts.cancelled;
-    refuse(waiting, {ErrorCode::cancelled, "the wait was cancelled; nothing is held by it"});
+    refuse(waiting, {ErrorCode::cancelled, "the wait was cancelled, and nothing was granted"});
     if (!mutated(Mutant::cancel_leaves_entry)) end_wait(*wait);
 }
 

@@ -35,7 +35,7 @@ std::optional<Error> LockTable::Core::kinds_change(const ClassTable& after) cons
         change.emplace(ErrorCode::kind_mismatch,
                        "\"" + std::string(resource.name()) + "\" is in use with " +
                            (before > 0 ? std::to_string(before) + " permits" : "modes") +
-                           ": a class can't change that before it is free");
+                           ": a class cannot change that until the resource is free");
         return false;
     });
     return change;
@@ -84,7 +84,7 @@ namespace {
 constexpr std::size_t worth_a_thread = 4096;
 
 Error corrupt(std::string_view what) {
-    return {ErrorCode::corrupt, "the lock table's records contradict themselves (" +
+    return {ErrorCode::corrupt, "the records of the lock table are inconsistent (" +
                                     std::string(what) +
                                     "): nothing is granted from this store; restore a backup"};
 }

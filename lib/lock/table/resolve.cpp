@@ -23,13 +23,13 @@ std::optional<Error> check_modes(const LockRequest& lock) {
     if (lock.modes.empty()) return std::nullopt;
     if (lock.mode || lock.to) {
         return invalid_argument("resource " + quoted(lock.resource) +
-                                ": give modes, or a mode, or an intent: one of them");
+                                ": give exactly one of modes, mode and intent");
     }
     for (auto mode = lock.modes.begin(); mode != lock.modes.end(); ++mode) {
         if (std::find(lock.modes.begin(), mode, *mode) == mode) continue;
         return invalid_argument("resource " + quoted(lock.resource) + ": the mode " +
                                 std::string(to_string(*mode)) +
-                                " is named twice among its modes: name each once");
+                                " is given twice: give each mode once");
     }
     return std::nullopt;
 }
@@ -74,7 +74,7 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
         if (lock.mode || lock.to || lock.subtree || has_choice(lock)) {
             return Error(ErrorCode::kind_mismatch,
                          "resource " + quoted(lock.resource) + " is counted in permits (class " +
-                             quoted(lock_class.pattern) + "): ask for permits, not for a mode");
+                             quoted(lock_class.pattern) + "): request permits, not a mode");
         }
         requested.permits = std::max<std::uint32_t>(lock.permits, 1);
         if (requested.permits > lock_class.permits) {
@@ -87,8 +87,8 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
     } else if (lock.permits > 0) {
         return Error(ErrorCode::kind_mismatch,
                      "resource " + quoted(lock.resource) +
-                         " is locked in modes, not counted in permits: "
-                         "give its class permits first, or ask for a mode");
+                         " is locked in modes, not counted in permits: first save a class with "
+                         "permits for it, or request a mode");
     } else if (lock.mode) {
         requested.mode = *lock.mode;
     } else if (has_choice(lock)) {
@@ -96,10 +96,9 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
     } else {
         const auto mode = mode_for(lock_class.policy, lock.to.value_or(Intent::edit));
         if (!mode) {
-            return invalid_argument(
-                "resource " + quoted(lock.resource) +
-                ": its policy exclusive_write has no lock for reading: read without one, "
-                "or name the mode read");
+            return invalid_argument("resource " + quoted(lock.resource) +
+                                    ": its policy exclusive_write has no lock for reading: read "
+                                    "without a lock, or request mode read");
         }
         requested.mode = *mode;
     }
@@ -107,7 +106,7 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
     for (const RequestedLock& other : resolved.requested_locks) {
         if (other.resource == requested.resource) {
             return invalid_argument("resource " + quoted(lock.resource) +
-                                    " is named twice: name each once");
+                                    " is given twice: give each resource once");
         }
     }
     if (resolved.requested_locks.empty()) resolved.lease = lock_class.lease;
@@ -126,7 +125,7 @@ std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock,
             return Error(ErrorCode::kind_mismatch,
                          "dependant " + quoted(dependant.resource) + " of " +
                              quoted(lock.resource) +
-                             " is counted in permits and can't be locked along");
+                             " is counted in permits and cannot be locked as a dependant");
         }
         // The limits of the dependant's own class apply as well.
         const LockClass& its_class = classes.of(dependant.resource);

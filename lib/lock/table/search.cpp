@@ -59,7 +59,8 @@ Result<LockSearch> LockSearch::begin(const ListLocks& request) {
     if (!request.next.empty()) {
         after = parse_place(request.next);
         if (!after)
-            return Error(ErrorCode::invalid_argument, "next is not what an earlier page gave");
+            return Error(ErrorCode::invalid_argument,
+                         "next is not the value that an earlier page returned");
     }
     return LockSearch(request, std::move(after));
 }

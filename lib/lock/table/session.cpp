@@ -124,7 +124,7 @@ Session* LockTable::Core::require_session(const SessionId& id) {
 
 Error LockTable::Core::session_error(const Ending& ending) const {
     std::string text = "the session was closed";
-    if (ending.outcome == Outcome::expired) text = "the session's lease has run out";
+    if (ending.outcome == Outcome::expired) text = "the lease of the session has expired";
     if (ending.outcome == Outcome::broken) text = "the session was ended by " + ending.by;
     if (ending.outcome == Outcome::broken && !ending.reason.empty()) {
         text += " (" + ending.reason + ")";

@@ -85,9 +85,10 @@ std::optional<Error> LockTable::Core::judge_steal(const Steal& request, const Se
     if (request.force) return std::nullopt;
     const StealTerms terms = steal_terms(victim);
     if (terms.never != nullptr && !request.administrator) {
-        return steal_refusal(
-            *terms.never, StealPolicy::never,
-            "its class allows nobody to steal it: wait for it, or ask an administrator", {});
+        return steal_refusal(*terms.never, StealPolicy::never,
+                             "its class does not allow steals: wait for the lock, or ask an "
+                             "administrator to break it",
+                             {});
     }
     const std::string& holder = victim.session->principal;
     const BootTime active = std::max(victim.session->active, victim.acquired);
@@ -100,17 +101,18 @@ std::optional<Error> LockTable::Core::judge_steal(const Steal& request, const Se
             const bool refused = ask->answer == Ask::Answer::refused;
             return steal_refusal(
                 *terms.ask, StealPolicy::ask,
-                holder + (refused ? " refused to give it up " : " was asked to give it up ") +
+                holder + (refused ? " refused to release it " : " was asked to release it ") +
                     ago(now.boot - ask->since),
                 std::max(until, idle_until));
         }
     }
     if (idle_until > now.boot) {
-        return steal_refusal(*terms.idle, StealPolicy::idle,
-                             holder + " was active " + ago(now.boot - active) +
-                                 ", and it may be stolen from one who is inactive for " +
-                                 format_duration(terms.idle_after),
-                             idle_until);
+        return steal_refusal(
+            *terms.idle, StealPolicy::idle,
+            holder + " was active " + ago(now.boot - active) +
+                ", and the lock can be stolen only from a holder that is inactive for " +
+                format_duration(terms.idle_after),
+            idle_until);
     }
     return std::nullopt;
 }
@@ -131,8 +133,9 @@ Result<Ask> LockTable::Core::ask_holder(const Session& thief, Grant& victim,
     });
     if (asked != asks.end()) return *asked;
     if (asks.size() >= asks_limit) {
-        Error error(ErrorCode::limit_exceeded,
-                    "a hundred others have asked for this grant already: wait for it instead");
+        Error error(
+            ErrorCode::limit_exceeded,
+            "100 other requests to steal this grant are already open: wait for the lock instead");
         error.limit = asks_limit;
         return error;
     }
@@ -151,7 +154,7 @@ void LockTable::Core::handle(const Steal& request) {
     if (auto error = lock_model::check_reason(request.reason))
         return refuse(ticket, *std::move(error));
     if (request.force && !request.administrator) {
-        return refuse(ticket, {ErrorCode::access_denied, "force is for administrators"});
+        return refuse(ticket, {ErrorCode::access_denied, "only administrators may use force"});
     }
     const auto found = grants.find(number(request.grant));
     if (found == grants.end()) {
@@ -164,7 +167,7 @@ void LockTable::Core::handle(const Steal& request) {
         return refuse(ticket, lock_model::ended_error(ending_of(victim)));
     }
     if (victim.session == thief) {
-        Error error(ErrorCode::already_held, "the grant is this session's own");
+        Error error(ErrorCode::already_held, "the session already holds this grant");
         error.grant = victim.id;
         return refuse(ticket, std::move(error));
     }

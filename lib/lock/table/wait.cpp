@@ -99,19 +99,21 @@ std::optional<Error> LockTable::Core::check_queues(
         return error;
     };
     if (waits.size() >= options.waiters_total) {
-        return full("too many requests wait already, over all resources: try later",
+        return full("too many requests already wait, counted over all resources: try again later",
                     options.waiters_total);
     }
     // Limits the size of the decision that ends the session: it completes all of these waits.
     if (session.waits.size() >= limits::waits_per_session) {
-        return full("too many requests of this session wait already: try later, or open another",
-                    limits::waits_per_session);
+        return full(
+            "too many requests of this session already wait: try again later, or open another "
+            "session",
+            limits::waits_per_session);
     }
     for (const RequestedLock& requested : requested_locks) {
         const std::uint32_t limit = classes.of(requested.resource->name()).queue_limit;
         if (requested.resource->extra && requested.resource->extra->waiters >= limit) {
             return full("too many requests wait for \"" + std::string(requested.resource->name()) +
-                            "\" already: try later",
+                            "\": try again later",
                         limit);
         }
     }

@@ -74,7 +74,7 @@ Result<ChangeSet::Known*> ChangeSet::find_or_add(const std::string& table, const
     if (found != known_.end() && item == nullptr) return found->get();
     if (found == known_.end() && known_.size() == max_items) {
         Error error(ErrorCode::limit_exceeded,
-                    "a change set has at most 100 items, read or written");
+                    "a change set has at most 100 items, counting both read and written ones");
         error.limit = max_items;
         return error;
     }
@@ -140,7 +140,7 @@ Result<void> ChangeSet::share_version(const std::string& table, const AttributeM
     if (!known) return Error(known.error());
     if (!item) {
         return Error(ErrorCode::condition_failed,
-                     name_of(table, key) + " is not there, so it has no version to share");
+                     name_of(table, key) + " does not exist, so it has no version to share");
     }
     (*known)->shared = std::move(item);
     return {};

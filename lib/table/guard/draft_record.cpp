@@ -215,7 +215,8 @@ Result<StoredPlace> decode_place(std::string_view value) {
         place.user = reader.u32();
         place.bytes = static_cast<std::int64_t>(reader.u64().value_or(0));
     }
-    if (!reader.done()) return Error(ErrorCode::corrupt, "the place of a draft is damaged");
+    if (!reader.done())
+        return Error(ErrorCode::corrupt, "the record of the position of a draft is damaged");
     return place;
 }
 
@@ -251,8 +252,7 @@ bool is_too_old(const Draft& draft, WallTime now) { return now - draft.at >= lim
 Error no_such_draft(const std::string& principal, DraftId draft) {
     return {ErrorCode::resource_not_found,
             "there is no draft " + std::to_string(number(draft)) + " of " + principal +
-                ": it never was, or it was taken, discarded or saved, or has given way to a newer "
-                "one"};
+                ": it never existed, or it was taken, discarded, saved or replaced by a newer one"};
 }
 
 }  // namespace rocklock::table

@@ -189,8 +189,7 @@ Result<Decision> keep_drafts(const DraftMoment& moment, const std::vector<KeptWr
 
 std::string describe_drafts(std::uint32_t count) {
     if (count == 0) return {};
-    return std::string("; what it would have written was kept as ") +
-           (count == 1 ? "a draft" : "drafts");
+    return std::string("; the write was kept as ") + (count == 1 ? "a draft" : "drafts");
 }
 
 Result<void> count_drafts(const Snapshot& snapshot, UserData& users) {
@@ -232,7 +231,7 @@ Result<Draft> remove_draft(const DraftMoment& moment, const std::vector<std::str
         }
         return std::move((*found)->draft);
     }
-    return no_such_draft(principals.empty() ? "nobody" : principals.front(), draft);
+    return no_such_draft(principals.empty() ? "an unknown principal" : principals.front(), draft);
 }
 
 Result<std::optional<std::string>> sweep_drafts(Storage& storage, UserData& users,

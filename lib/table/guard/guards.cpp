@@ -17,7 +17,7 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
     const LockProof* proof = write.proof ? &*write.proof : nullptr;
     // A proof without a token is meaningless for a table that is not bound.
     if (!schema.binding && (!proof || !proof->token)) return Terms();
-    if (!gate) return Error(ErrorCode::lock_required, "these tables know of no locks");
+    if (!gate) return Error(ErrorCode::lock_required, "these tables have no lock manager");
     const std::string resource =
         schema.binding ? schema.binding->resource.resource_of(write.item) : std::string();
     std::string drafts_of;
@@ -57,14 +57,15 @@ Result<void> AfterCommit::check() const {
     if (after_ == AfterSave::keep) return {};
     if (let_in_.empty()) {
         return validation_error(
-            "To give up a lock after a save, show its session and token with the save");
+            "To release or downgrade a lock after a save, send its session and token with the "
+            "save");
     }
     const bool downgrades = std::all_of(let_in_.begin(), let_in_.end(),
                                         [](const auto& let_in) { return let_in.downgrades; });
     if (after_ == AfterSave::downgrade && !downgrades) {
         return validation_error(
-            "To downgrade after a save, the grant must have no permits and wait for no conversion: "
-            "save without, and convert or release it then");
+            "To downgrade after a save, the grant must have no permits and no waiting conversion: "
+            "save without a downgrade, then convert or release the grant");
     }
     return {};
 }

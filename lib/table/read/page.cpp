@@ -178,7 +178,8 @@ Result<void> PageReader::fetch(Item& item) {
     if (!value) return std::move(value).error();
     if (!*value) {
         return Error(ErrorCode::corrupt, "index " + plan_.index->name + " of table " +
-                                             plan_.schema->name + " has an entry of no item");
+                                             plan_.schema->name +
+                                             " has an entry whose item does not exist");
     }
     auto stored = decode_stored(std::string_view(**value));
     if (!stored) return std::move(stored).error();

@@ -133,7 +133,7 @@ std::optional<Error> check_writable(const Schema& schema, const WriteItem& reque
     if (!schema.is_system()) return std::nullopt;
     if (request.kind != WriteItem::Kind::check) return only_read(schema.name);
     if (!schema.can_be_checked) {
-        return validation_error("A transaction cannot rest on a condition of table " + schema.name +
+        return validation_error("A transaction cannot check a condition on table " + schema.name +
                                 ": its items change without a write");
     }
     if (request.expected_version) {

@@ -38,23 +38,23 @@ Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const Ke
         if (rest.empty()) break;
         const auto end = rest.find('}');
         if (rest.front() == '}' || end == std::string_view::npos) {
-            return bad_template(text, "has a brace without its other one");
+            return bad_template(text, "has an unmatched brace");
         }
         const auto name = rest.substr(1, end - 1);
         if (!key.has(name)) {
             std::string names(key.hash.name);
             if (key.range) names.append(" and ").append(key.range->name);
-            return bad_template(text, "names \"" + std::string(name) +
-                                          "\", which is no attribute of the table's key: that is " +
-                                          names);
+            return bad_template(
+                text, "names \"" + std::string(name) +
+                          "\", which is not an attribute of the table's key: the key is " + names);
         }
         result.parts_.push_back({std::string(name), true});
         rest.remove_prefix(end + 1);
     }
     if (written > limits::name_bytes || text.find('\0') != std::string_view::npos) {
         return validation_error(
-            "The template of resources makes no names: they have at most 1,024 bytes, none "
-            "of them NUL");
+            "The template of resources cannot produce valid names: a name has at most 1,024 bytes "
+            "and no NUL byte");
     }
     return result;
 }

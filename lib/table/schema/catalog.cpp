@@ -23,8 +23,8 @@ std::string mark(std::uint64_t version) {
 }
 
 Error changed_meanwhile(std::string_view table) {
-    return {ErrorCode::precondition_failed,
-            "the definition of table " + std::string(table) + " was changed meanwhile"};
+    return {ErrorCode::precondition_failed, "the definition of table " + std::string(table) +
+                                                " was changed at the same time: retry"};
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ Result<std::uint32_t> Catalog::next_table_number() const {
     reader.u64();
     const auto number = reader.u32();
     if (number && reader.done()) return *number;
-    return Error(ErrorCode::corrupt, "the mark of the numbers of tables is damaged");
+    return Error(ErrorCode::corrupt, "the record of the last table number is damaged");
 }
 
 Result<SchemaPointer> Catalog::add(Schema schema) {
@@ -180,7 +180,7 @@ Result<std::vector<Catalog::Leavings>> Catalog::leavings() const {
         const auto table = reader.u32();
         const auto index = reader.u16();
         if (!table || !index || !reader.done()) {
-            return Error(ErrorCode::corrupt, "a note of deleted rows is damaged");
+            return Error(ErrorCode::corrupt, "the record of rows to delete is damaged");
         }
         list.push_back({*table, *index});
     }

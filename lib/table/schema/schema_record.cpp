@@ -230,8 +230,8 @@ Result<Schema> decode_schema(std::string_view table, std::string_view value) {
         schema.user = static_cast<std::uint32_t>(reader.whole(map, "user", UINT32_MAX));
     }
     if (!damaged) return schema;
-    return Error(ErrorCode::corrupt, "the definition of table " + std::string(table) +
-                                         " is not one that was ever written");
+    return Error(ErrorCode::corrupt,
+                 "the definition of table " + std::string(table) + " is damaged");
 }
 
 }  // namespace rocklock::table

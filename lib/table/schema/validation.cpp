@@ -40,7 +40,7 @@ Error no_such_table(std::string_view table) {
 
 Error only_read(std::string_view table) {
     return validation_error("Table " + std::string(table) +
-                            " shows what the lock manager has, and can only be read");
+                            " shows the data of the lock manager and is read-only");
 }
 
 std::optional<Error> check_name(std::string_view name, std::string_view path) {

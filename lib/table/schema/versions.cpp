@@ -14,7 +14,7 @@ Result<void> Versions::open(WallTime now) {
     auto mark = storage_.get(Family::meta, versions_key);
     if (!mark) return std::move(mark).error();
     if (*mark && (*mark)->size() != sizeof(std::uint64_t)) {
-        return Error(ErrorCode::corrupt, "the mark of the versions of items is damaged");
+        return Error(ErrorCode::corrupt, "the record of the last item version is damaged");
     }
     const auto seconds = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
     const auto by_clock = static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 0)) << 21;

@@ -22,7 +22,7 @@ std::optional<Error> check_batch(const BatchWrite& request) {
     }
     for (const WriteItem& write : request.writes) {
         if (write.kind == WriteItem::Kind::put || write.kind == WriteItem::Kind::remove) continue;
-        return validation_error("A batch has only puts and deletes");
+        return validation_error("A batch may contain only puts and deletes");
     }
     return std::nullopt;
 }

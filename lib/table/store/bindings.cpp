@@ -10,7 +10,7 @@ namespace rocklock::table {
 Result<TableBinding> TableStore::bind_table(const TableBinding& request) {
     if (auto error = check_table(request.table, "tableName")) return *std::move(error);
     if (is_reserved(arns_.name_of(request.table).value_or(request.table))) {
-        return validation_error("Tables of the lock manager's own are not bound: " + request.table);
+        return validation_error("A table of the lock manager cannot be bound: " + request.table);
     }
     TableBinding bound = request;
     const auto bind = [&](Schema& schema) -> Result<bool> {

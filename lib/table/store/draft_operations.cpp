@@ -20,13 +20,12 @@ Result<void> TableStore::save_from(const std::vector<DraftId>& drafts,
     if (drafts.empty()) return {};
     if (writers.empty()) {
         return validation_error(
-            "To save a draft, show the session and token of a lock that covers its item");
+            "To save a draft, send the session and token of a lock that covers its item");
     }
     const auto snapshot = storage_.snapshot();
     for (const DraftId draft : drafts) {
         const auto again = std::count(drafts.begin(), drafts.end(), draft);
-        if (again > 1)
-            return validation_error("A draft can be saved once only, and is named twice");
+        if (again > 1) return validation_error("A draft is given twice: give each draft once");
         auto removed = remove_draft(draft_moment(*snapshot), writers, draft, decision);
         if (!removed) return std::move(removed).error();
     }

@@ -24,7 +24,8 @@ Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock
                                                   const TableOptions& options) {
     const Rehearsal& rehearsal = options.rehearsal;
     if (rehearsal.throttle_percent > 100 || rehearsal.conflict_percent > 100) {
-        return Error(ErrorCode::invalid_argument, "no more than 100 of a hundred can be refused");
+        return Error(ErrorCode::invalid_argument,
+                     "throttle_percent and conflict_percent must be at most 100");
     }
     if (!is_region(options.region)) {
         return Error(

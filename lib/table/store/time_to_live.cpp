@@ -21,8 +21,8 @@ Result<bool> change(Schema& schema, const UpdateTimeToLive& request) {
     if (schema.binding) {
         return validation_error(
             "Table " + schema.name +
-            " is bound to resources, and another time to live would have items removed "
-            "without their locks being asked for: unbind it, change it, and bind it again");
+            " is bound to resources, and another time to live would delete items without a check "
+            "of their locks: unbind the table, change its time to live, and bind it again");
     }
     const std::string& current = schema.ttl_attribute;
     if (current.empty() && !request.enabled)

@@ -35,7 +35,7 @@ std::vector<std::string> writers_of(const std::optional<LockGate::WriteTerms>& l
 
 Result<WriteAnswer> TableStore::write_item(const WriteItem& request) {
     if (request.kind == WriteItem::Kind::check) {
-        return validation_error("A condition alone can be checked in a transaction only");
+        return validation_error("A condition without a write can be checked only in a transaction");
     }
     const auto read = read_write(request);
     if (!read) return Error(read.error());

@@ -64,7 +64,7 @@ Result<std::optional<Use>> find_use(const Snapshot& snapshot, const std::string&
     if (!value) return std::move(value).error();
     if (!*value) return std::optional<Use>();
     if ((*value)->size() != sizeof(std::uint64_t) + print_bytes) {
-        return Error(ErrorCode::corrupt, "the record of a token is damaged");
+        return Error(ErrorCode::corrupt, "the record of a client request token is damaged");
     }
     return std::optional(Use{version_of(**value), (*value)->substr(sizeof(std::uint64_t))});
 }

@@ -39,7 +39,7 @@ std::optional<Error> check_return_values(const WriteItem& request) {
 
 std::optional<Error> check_writer(const WriteItem& request) {
     if (request.by.size() > limits::name_bytes) {
-        return validation_error("Who writes is told in at most " +
+        return validation_error("The name of the writer has more than " +
                                 std::to_string(limits::name_bytes) + " bytes");
     }
     return std::nullopt;

@@ -89,14 +89,14 @@ class Verbs(Sandbox):
                          "IdempotentParameterMismatchException")
         self.assertEqual(modes(Principal="ann", Locks=[{"Resource": "b", "Modes": ["write", "read"]}]),
                          "LockConflictException")
-        for wrong, told in ((["write", "write"], "the mode write is named twice"), ([], "names no mode"),
+        for wrong, told in ((["write", "write"], "the mode write is given twice"), ([], "Modes is empty"),
                             (["edit"], "Locks[0].Modes[0] must be one of read, write, exclusive"),
                             ("read", "Locks[0].Modes must be an array")):
             refused = api.call("Acquire", Principal="ann", Locks=[{"Resource": "c", "Modes": wrong}])
             self.assertEqual(refused.error, "ValidationException")
             self.assertIn(told, refused.json["message"])
         refused = api.call("Acquire", Principal="ann", Locks=[{**either, "Mode": "read"}])
-        self.assertIn("give Modes, or Mode, or To", refused.json["message"])
+        self.assertIn("give exactly one of Modes, Mode and To", refused.json["message"])
 
     def test_ones_own_other_session_is_said_to_be(self):
         api = self.api()
@@ -192,12 +192,12 @@ class Refusals(Sandbox):
             ({"Locks": lock}, "Principal"),
             ({"Principal": "ann"}, "Locks is missing"),
             ({"Principal": "ann", "Locks": []}, "1"),
-            ({"Principal": "ann", "Locks": lock, "Patience": 3}, "Patience is no member here; known are"),
-            ({"Principal": "ann", "Locks": [{"Resource": "a", "Mod": "read"}]}, "Locks[0].Mod is no member"),
+            ({"Principal": "ann", "Locks": lock, "Patience": 3}, "Patience is not a known member; the known members are"),
+            ({"Principal": "ann", "Locks": [{"Resource": "a", "Mod": "read"}]}, "Locks[0].Mod is not a known member"),
             ({"Principal": "ann", "Locks": [{"Resource": 7}]}, "Locks[0].Resource must be a string"),
             ({"Principal": "ann", "Locks": [{"Resource": "a", "Mode": "rw"}]}, "read, write, exclusive"),
             ({"Principal": "ann", "Locks": [{"Resource": "a", "Mode": "read", "To": "read"}]}, "not both"),
-            ({"Principal": "ann", "Locks": lock, "PatienceMs": -2}, "-1 waits for ever"),
+            ({"Principal": "ann", "Locks": lock, "PatienceMs": -2}, "-1: wait without a limit"),
             ({"Principal": "ann", "Locks": lock, "PatienceMs": 1.5}, "PatienceMs must be a whole number"),
             ({"Principal": "ann", "Locks": lock, "LeaseMs": 5}, "100"),
             ({"Principal": "ann", "Locks": [{"Resource": ""}]}, "1"),

@@ -205,7 +205,7 @@ class Answering(Stealing):
                 again = ask()
                 self.assertEqual(again.returncode, status, again.stderr)
                 if status == 77:
-                    self.assertIn("ann refused to give it up", again.stderr)
+                    self.assertIn("ann refused to release it", again.stderr)
                     holder.terminate()
                 self.assertEqual(holder.wait(60), 128 + signal.SIGTERM if status == 77 else 76)
                 # The message was printed only once.
@@ -310,9 +310,9 @@ class Program(Stealing):
         for _ in range(2):
             refused = self.rocklock("steal", grant, "--reason", "r", "--principal", "bob")
             self.assertEqual((refused.returncode, refused.stdout), (77, ""))
-            self.assertIn("ann was asked to give it up", refused.stderr)
+            self.assertIn("ann was asked to release it", refused.stderr)
             self.assertRegex(refused.stderr, r"try again in 1m\d\ds|try again in \d+s")
-            self.assertIn("its class says: steal ask", refused.stderr)
+            self.assertIn("policy for stealing: ask", refused.stderr)
         self.assertEqual([row["Principal"] for row in api.call("ListSessions").json["Sessions"]], ["ann"])
         api.call("AnswerWanted", **ann, Grant=grant, Allow=True)
         stolen = self.rocklock("steal", grant, "--reason", "r", "--principal", "bob")

@@ -87,7 +87,7 @@ class Classes(Sandbox):
     def test_removing_it(self):
         self.put("a/*")
         done = self.rocklock("class", "rm", "a/*")
-        self.assertEqual((done.returncode, done.stdout), (0, "class a/* is gone\n"))
+        self.assertEqual((done.returncode, done.stdout), (0, "class a/* was deleted\n"))
         self.assertEqual(self.classes(), [])
         done = self.rocklock("class", "rm", "a/*")
         self.assertEqual(done.returncode, 64)

@@ -23,14 +23,14 @@ class Usage(Sandbox):
         self.assertIn("rocklock run --help", self.refused("run", "--wait", "a", "--", "true"))
         self.assertIn("no option -n", self.refused("run", "-n", "a", "--", "true"))
         self.assertIn("after --", self.refused("run", "a"))
-        self.assertIn("something is missing", self.refused("run", "--", "true"))
-        self.assertIn("too much", self.refused("show", "a", "b"))
+        self.assertIn("an operand is missing", self.refused("run", "--", "true"))
+        self.assertIn("unexpected operand 'b'", self.refused("show", "a", "b"))
         self.assertIn("needs a value", self.refused("ls", "--socket"))
         self.assertIn("takes no value", self.refused("ls", "--json=1"))
         self.assertIn("500ms, 10s", self.refused("run", "--patience", "10", "a", "--", "true"))
         self.assertIn("read, write or exclusive", self.refused("acquire", "--mode", "rw", "a"))
         self.assertIn("one of them", self.refused("acquire", "--mode", "read", "--to", "edit", "a"))
-        self.assertIn("is no grant", self.refused("release", "a"))
+        self.assertIn("is not the number of a grant", self.refused("release", "a"))
         self.assertIn("--reason", self.refused("break", "7"))
         self.assertIn("no option --quiet", self.refused("ls", "--quiet"))
         self.assertIn("no option --no-color", self.refused("run", "--no-color", "a", "--", "true"))
@@ -42,7 +42,7 @@ class Usage(Sandbox):
 
     def test_a_verb_of_two_words_says_which_is_wrong(self):
         for words, said in ((("class", "frob"), "there is no verb 'class frob'"), (("db", "chek"), "there is no verb 'db chek'"),
-                            (("db",), "'db' takes one word more")):
+                            (("db",), "'db' needs a second word")):
             error = self.refused(*words)
             self.assertTrue(error.startswith("rocklock: " + said), error)
             self.assertIn(f"  {words[0]} ", error)
@@ -50,7 +50,7 @@ class Usage(Sandbox):
     def test_a_class_is_refused_in_the_words_of_its_options(self):
         for options, said in ((("--steal", "idle"), "--steal idle and ask need --steal-after: give"),
                               (("--steal-after", "1m"), "--steal-after is for --steal idle and ask"),
-                              (("--max-lease", "10s"), "--lease, 30s where it is not given, is longer than --max-lease"),
+                              (("--max-lease", "10s"), "--lease (30s if it is not given) is longer than --max-lease"),
                               (("--min-hold", "2m", "--max-hold", "1m"), "--min-hold is longer than --max-hold"),
                               (("--max-lease", "1ms"), "--max-lease is below 100 ms"),
                               (("--queue-limit", "0"), "--queue-limit is out of range")):
@@ -84,10 +84,10 @@ class Usage(Sandbox):
         self.assertIn("other machines", self.refused("serve", "--http", "0.0.0.0:80"))
         done = self.rocklock("serve", "--db", "store")
         self.assertEqual(done.returncode, 75)
-        self.assertIn("use that one, or choose another --socket", done.stderr)
+        self.assertIn("use that daemon, or choose another --socket", done.stderr)
         done = self.rocklock("serve", "--db", "store", "--socket", "other.sock")
         self.assertEqual(done.returncode, 75)
-        self.assertIn("use the daemon that has it, end that process, or name another --db", done.stderr)
+        self.assertIn("use the daemon that serves it, end that process, or give another --db", done.stderr)
         done = self.rocklock("db", "check", "--db", "store")
         self.assertEqual(done.returncode, 75)
         self.assertEqual(done.stderr.count(f"{self.folder}/store"), 1, done.stderr)
@@ -101,7 +101,7 @@ class Usage(Sandbox):
             self.assertIn("is empty; give it a value", error, words)
         for words in (("history", ""), ("show", ""), ("acquire", "a", ""), ("run", "", "--", "true"),
                       ("release", ""), ("class", "put", ""), ("db", "backup", "")):
-            self.assertIn("an empty word is no ", self.refused(*words), words)
+            self.assertIn(" must not be empty; usage: rocklock ", self.refused(*words), words)
         self.assertIsNone(self.daemon_pid())
         # Arguments that may be empty: each means the same as if it were omitted.
         self.assertEqual(self.rocklock("ls", "").returncode, 0)
@@ -393,7 +393,7 @@ class Output(Sandbox):
     def test_what_is_no_name_is_not_shown(self):
         done = self.rocklock("show", "")
         self.assertEqual(done.returncode, 64)
-        self.assertIn("an empty word is no RESOURCE", done.stderr)
+        self.assertIn("RESOURCE must not be empty", done.stderr)
 
     def test_sessions_are_listed(self):
         self.acquire("a", "--principal", "ann")
@@ -439,7 +439,7 @@ class Bench(Sandbox):
             self.assertEqual(self.rocklock("bench", *words).returncode, 64, words)
         surplus = self.rocklock("bench", "twice")
         self.assertEqual(surplus.returncode, 64)
-        self.assertIn("'twice' is too much", surplus.stderr)
+        self.assertIn("unexpected operand 'twice'", surplus.stderr)
 
 
 class Embedded(Sandbox):

@@ -159,7 +159,7 @@ class Names(Sandbox):
         # With one "--" the words after it are the command, so the name is missing.
         done = self.rocklock("run", "--", "echo", "x")
         self.assertEqual(done.returncode, 64)
-        self.assertIn("something is missing", done.stderr)
+        self.assertIn("an operand is missing", done.stderr)
 
 
 class Environment(Sandbox):

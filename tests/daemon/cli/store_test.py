@@ -153,7 +153,7 @@ class Backup(Stores):
         pid = self.daemon_pid()
         done = self.db("backup", self.folder / "no" / "such" / "folder", status=64)
         self.assertIn("No such file", done.stderr)
-        self.assertIn("in one that is there", done.stderr)
+        self.assertIn("whose parent directory exists", done.stderr)
         self.assertFalse((self.folder / "no").exists())
         # The backup failed, but the store did not.
         self.acquire("b")

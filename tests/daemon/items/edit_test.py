@@ -123,15 +123,15 @@ class BadInput(Editing):
 
     def test_is_told_with_its_place(self):
         for members, said in (
-                ({}, "Items or Locks are missing"),
+                ({}, "Items and Locks are missing"),
                 ({"Items": {}}, "Items must be an array"),
                 ({"Items": [1]}, "Items[0] must be an object"),
                 ({"Items": [{"Key": {}}]}, "Items[0].TableName is missing"),
                 ({"Items": [{"TableName": "orders"}]}, "Items[0].Key is missing"),
                 ({"Items": [{"TableName": "orders", "Key": {"id": "1"}}]}, "Items[0].Key must be the key of an item"),
-                ({"Items": [{"TableName": "orders", "Key": {"other": {"S": "1"}}}]}, "the key does not fit table orders"),
+                ({"Items": [{"TableName": "orders", "Key": {"other": {"S": "1"}}}]}, "the key does not match the schema of table orders"),
                 ({"Items": [{**order("1"), "To": "look"}]}, "Items[0].To must be one of read, edit"),
-                ({"Items": [order("1")], "Colour": 1}, "Colour is no member here")):
+                ({"Items": [order("1")], "Colour": 1}, "Colour is not a known member")):
             with self.subTest(said):
                 self.assertIn(said, self.refused("BeginEdit", Principal="ann", **members))
         self.assertIn("Principal, are missing", self.refused("BeginEdit", Items=[order("1")]))

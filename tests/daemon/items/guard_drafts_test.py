@@ -153,7 +153,7 @@ class Drafts(Guarded):
         done = self.rocklock("drafts", "ls", "--json", environment=own)
         self.assertEqual([json.loads(line) for line in done.stdout.splitlines()], [first, second])
         done = self.rocklock("drafts", "rm", first["Id"], environment=own)
-        self.assertEqual((done.returncode, done.stdout), (0, f"draft {first['Id']} is gone\n"))
+        self.assertEqual((done.returncode, done.stdout), (0, f"draft {first['Id']} was deleted\n"))
         done = self.rocklock("drafts", "rm", first["Id"], "--principal", "ann")
         self.assertEqual(done.returncode, 64)
         self.assertIn("there is no draft", done.stderr)
@@ -182,11 +182,11 @@ class Bindings(Guarded):
 
     def test_to_what_makes_no_names_are_refused(self):
         for resource, message in (("", "is empty"), ("orders/{", "brace"), ("orders/}", "brace"),
-                                  ("orders/{text}", "no attribute of the table's key"), ("orders/{}", "no attribute"),
-                                  ("a\0b", "no names"), ("a" * 1025, "no names")):
+                                  ("orders/{text}", "not an attribute of the table's key"), ("orders/{}", "not an attribute"),
+                                  ("a\0b", "cannot produce valid names"), ("a" * 1025, "cannot produce valid names")):
             self.refuse("ValidationException", message, TableName="orders", Resource=resource)
         self.refuse("ValidationException", "Resource is missing", TableName="orders")
-        self.refuse("ValidationException", "Strct is no member here", **BOUND, Strct=True)
+        self.refuse("ValidationException", "Strct is not a known member", **BOUND, Strct=True)
 
     def test_of_tables_that_cannot_be_bound_are_refused(self):
         self.refuse("ValidationException", "not bound: rocklock.locks", TableName="rocklock.locks", Resource="x")

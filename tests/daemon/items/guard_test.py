@@ -212,8 +212,8 @@ class Requests(Guarded):
 
     def test_are_refused_with_the_facts(self):
         answer = self.refused(self.client.put_item, **WRITES["put_item"])
-        self.assertEqual(answer["Error"]["Message"], 'a write needs a lock on "orders/1" in write or exclusive, and '
-                                                     "shows none: acquire it, and send its session")
+        self.assertEqual(answer["Error"]["Message"], 'a write requires a lock on "orders/1" in mode write or exclusive, and '
+                                                     "the request has none: acquire the lock, and send its session")
         self.assertEqual((answer["ResponseMetadata"]["HTTPStatusCode"], sorted(answer["Facts"])),
                          (400, ["__type", "message"]))
         self.assertEqual(answer["Facts"]["__type"], "rocklock#LockRequiredException")
@@ -246,7 +246,7 @@ class Requests(Guarded):
         answer = self.refused(self.client.transact_write_items, TransactItems=actions)
         self.assertEqual([one["Code"] for one in answer["CancellationReasons"]], ["LockRequired", "Locked", "None"])
         self.assertIn("[LockRequired, Locked, None]", answer["Error"]["Message"])
-        self.assertIn("held in exclusive by bob", answer["CancellationReasons"][1]["Message"])
+        self.assertIn("held in mode exclusive by bob", answer["CancellationReasons"][1]["Message"])
         with self.shown(ended):
             answer = self.refused(self.client.transact_write_items, TransactItems=actions[:1])
         reason, = answer["CancellationReasons"]
@@ -348,7 +348,7 @@ class Headers(Guarded):
         for wrong in ("", "keep", "Release", "release downgrade"):
             self.refuse("X-Rocklock-After must be release or downgrade", X_Rocklock_Session=own, X_Rocklock_After=wrong)
         self.refuse("X-Rocklock-After has no effect without X-Rocklock-Session", X_Rocklock_After="release")
-        self.refuse("X-Rocklock-Tokn is no header here", X_Rocklock_Session=own, X_Rocklock_Tokn="1")
+        self.refuse("X-Rocklock-Tokn is not a known header", X_Rocklock_Session=own, X_Rocklock_Tokn="1")
         self.assertEqual(self.put("right", X_Rocklock_Session=own, X_Rocklock_Token=self.grant["Token"]).status, 200)
         self.assertEqual(self.text("1"), "right")
 

@@ -121,7 +121,7 @@ class LockTables(Guarded):
                 for call, members in calls:
                     error = self.refused(call, **members)["Error"]
                     self.assertEqual(error["Code"], "ValidationException", members)
-                    self.assertIn("can only be read", error["Message"])
+                    self.assertIn("is read-only", error["Message"])
         self.assertEqual(len(self.items("rocklock.locks")), 1)
 
     def test_fence_what_is_saved_with_a_condition_of_them(self):

@@ -165,7 +165,7 @@ class Access(Sandbox):
         log = process.stderr.read()
         user = re.search(r"user=(\S+)", log).group(1)
         self.assertIn(f'a grant was broken grant={grant} reason="for\\ntoday" user={user} pid=', log)
-        self.assertIn("a class was put pattern=x", log)
+        self.assertIn("a class was saved pattern=x", log)
         self.assertIn("a class was deleted pattern=x", log)
 
     def test_another_user_may_not_administer_although_it_can_connect(self):
@@ -288,7 +288,7 @@ time.sleep(1000)
         for connection in honest:
             self.assertEqual(connection.call("Ping").status, 200)
         daemon.terminate()
-        self.assertIn("some without a request were closed", daemon.stderr.read())
+        self.assertIn("idle connections were closed", daemon.stderr.read())
 
     def connect_and_ping(self):
         connection = Connection(self.socket)
@@ -466,7 +466,7 @@ class Telling(Sandbox):
         waits(80)
         self.assertEqual(api.call("Ping").status, 200)
         os.set_blocking(process.stderr.fileno(), False)
-        self.assertIn("a wait has become long", os.read(process.stderr.fileno(), 4096).decode())
+        self.assertIn("a request has waited longer than slow-wait", os.read(process.stderr.fileno(), 4096).decode())
         told = ""
 
         def is_told():

@@ -28,7 +28,7 @@ class Crowded(Sandbox):
         done = self.rocklock("ls", "--socket", self.socket)
         self.assertGreater(time.monotonic() - start, 1.9)
         self.assertEqual(done.returncode, 69, done.stderr)
-        self.assertIn("as many connections as it may have", done.stderr)
+        self.assertIn("reached its maximum number of connections", done.stderr)
         self.assertNotIn("start it", done.stderr)
         # The same for a verb that would start a daemon.
         self.assertEqual(self.rocklock("acquire", "a").returncode, 69)

@@ -62,7 +62,7 @@ class UserLimits(TcpSandbox):
             self.assertEqual(api.call("OpenSession", Principal="ann").status, 200)
         refused = self.refused(api, "OpenSession", Principal="ann")
         self.assertEqual(refused["Limit"], 3)
-        self.assertIn(f"user {os.getuid()} has 3 sessions, and may have 3", refused["message"])
+        self.assertIn(f"user {os.getuid()} has 3 sessions, and the limit is 3", refused["message"])
         self.assertIn("max-user-sessions", refused["message"])
         self.assertEqual(api.call("EndSessions", Principal="ann", Reason="x").json, {"Sessions": 3})
         self.assertEqual(api.call("OpenSession", Principal="ann").status, 200)
@@ -95,7 +95,7 @@ class UserLimits(TcpSandbox):
         third = Connection(port)
         refused = third.receive()
         self.assertEqual((refused.status, refused.error), (503, "LimitExceededException"))
-        self.assertIn("all clients over TCP together have 2 connections, and may have 2", refused.json["message"])
+        self.assertIn("all clients over TCP together have 2 connections, and the limit is 2", refused.json["message"])
         self.assertIn("max-user-connections", refused.json["message"])
         third.close()
         for _ in range(5):
