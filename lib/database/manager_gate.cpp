@@ -101,8 +101,8 @@ Result<void> ManagerGate::open() {
         const auto record = read_grant(storage_, promised->grant);
         if (!record) return Error(record.error());
         // If the record has changed since the save, the grant may have been released already, and a
-        // second release would decrement its count twice. Such a grant is left alone: it is better
-        // to hold it too long than to end it too early.
+        // second release would decrement its count twice. Such a grant is not released: a grant
+        // that is held too long is safer than one that ends too early.
         const bool changed = *record && (*record)->version != promised->version;
         if (promised->after == AfterSave::downgrade || !changed) {
             auto given_up = give_up(promised->session, promised->grant, promised->after);

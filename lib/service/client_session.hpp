@@ -53,8 +53,8 @@ public:
     std::uint64_t next_number() { return ++last_number_; }
     void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
 
-    // The client sends no more: completes all waiting calls with `cancelled`, and later calls as
-    // well if they would wait.
+    // Call this when the client will send no more requests. Completes all waiting calls with
+    // `cancelled`, and later calls as well if they would have to wait.
     void stop_waiting() ROCKLOCK_EXCLUDES(mutex_);
 
     // Reports that the response to the call with this number ends at this position of the output.
@@ -66,11 +66,11 @@ public:
     // Returns false if neither placed() nor confirm() has anything to do.
     bool has_unconfirmed() const { return unconfirmed_count_ > 0; }
 
-    // The client sends no more, but may still read responses. Cancels its waiting calls and ends
-    // the sessions that are bound to the connection.
+    // Call this when the client has closed its sending side but may still read responses. Cancels
+    // its waiting calls and ends the sessions that are bound to the connection.
     void end_of_input() ROCKLOCK_EXCLUDES(mutex_);
-    // The connection is closed after `sent` bytes of output. `unread` is true if the client has not
-    // read all of them, because the socket reported an error.
+    // Call this when the connection is closed. `sent` bytes of output were sent. `unread` is true
+    // if the socket reported that the client has not read all of them.
     void hang_up(std::uint64_t sent, bool unread) ROCKLOCK_EXCLUDES(mutex_);
 
 private:

@@ -165,7 +165,7 @@ struct OpenSession {
 struct RenewSession {
     using Answer = SessionInfo;
     SessionId session;
-    // Changes the lease from now on. None: the lease stays.
+    // Changes the lease from now on. None: the lease does not change.
     std::optional<std::chrono::milliseconds> lease;
     std::optional<std::string> note;
     std::optional<Metadata> metadata;
@@ -262,7 +262,7 @@ struct Acquire {
     // Shown to other clients; has precedence over the note of the session.
     std::string note;
     Metadata metadata;
-    // The grant ends this long after it was given, or earlier if one of its classes says so.
+    // The grant ends this long after it was given, or earlier if a class has a shorter max_hold.
     std::optional<std::chrono::milliseconds> max_hold;
     // If a retry has the same id and equal `locks`, `held` and `max_hold`, it gets the same grant.
     // If these differ, it fails with parameter_mismatch. At most 256 bytes. Empty: no id.
@@ -323,7 +323,7 @@ struct Transfer {
 //         already_held    the grant belongs to this session
 //         conflict        other grants of the holder's session conflict with the stolen locks
 //         deadlock
-//         limit_exceeded  100 others have asked for the grant
+//         limit_exceeded  100 other requests to steal the grant are open
 struct Steal {
     using Answer = Grant;
     SessionId session;

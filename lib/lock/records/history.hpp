@@ -48,8 +48,8 @@ Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t
 // some of them, in turn. It does not access the table, so that the manager can make decisions
 // meanwhile.
 //
-// Ages are measured with the boot clock, from the deadline at the time of the end. A record is
-// therefore never taken for older than it is, however the wall clock is changed.
+// Ages are measured with the boot clock, from the deadline at the time of the end. Changes
+// of the wall clock therefore never make a record appear older than it is.
 class HistoryTrimmer {
 public:
     struct Limits {

@@ -4,8 +4,8 @@
 //                 no table          the table        the item
 //
 // None of these functions has a side effect: a decision depends only on the request, the definition
-// of the table and the item. Errors are checked in DynamoDB's order: of the request alone, of its
-// key, of the item.
+// of the table and the item. Errors are detected in DynamoDB's order: first those of the request
+// alone, then those of its key, then those of the item.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct ReadWrite {
     expression::RequestExpressions expressions;
 };
 
-// Parses the request. Errors: invalid_argument for an error that can be found without the table
+// Parses the request. Errors: invalid_argument for an error that can be found without the table.
 Result<ReadWrite> read_write(const WriteItem& request);
 
 // A request for a table that exists.
@@ -43,8 +43,8 @@ struct PlannedWrite {
     std::string row;
 };
 
-// Errors: invalid_argument  the table is read-only, the key does not fit it, or the update
-//                           changes a key
+// Errors: invalid_argument  the table is read-only, the key does not match its schema, or the
+//                           update changes a key
 Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema);
 
 struct DecidedWrite {
