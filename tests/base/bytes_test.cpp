@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(are_big_endian) {
     BOOST_TEST(out == "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f");
 }
 
-BOOST_AUTO_TEST_CASE(come_back_as_they_went) {
+BOOST_AUTO_TEST_CASE(are_read_as_they_were_written) {
     for (const std::uint64_t number :
          {0ULL, 1ULL, 127ULL, 128ULL, 16383ULL, 16384ULL, 1ULL << 53, ~0ULL - 1, ~0ULL}) {
         std::string out;

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(names_the_same_boot_to_every_process) {
 
 // If a process is in a time namespace with an offset, its boot times are not those of processes
 // outside.
-BOOST_AUTO_TEST_CASE(names_no_boot_in_a_time_namespace_of_its_own) {
+BOOST_AUTO_TEST_CASE(has_no_boot_id_in_a_separate_time_namespace) {
     const int status = in_child([] {
         if (unshare(CLONE_NEWTIME) != 0) return 99;
         if (!write_text("/proc/self/timens_offsets", "boottime 1000 0")) return 99;
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_child)
 
-BOOST_AUTO_TEST_CASE(knows_that_it_is_one) {
+BOOST_AUTO_TEST_CASE(detects_that_it_is_a_child) {
     const MadeHere made_here;
     BOOST_TEST(!made_here.in_child());
     BOOST_TEST(in_child([&] { return made_here.in_child() && !MadeHere().in_child() ? 0 : 1; }) ==

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(is_parsed_as_it_is_written) {
     BOOST_TEST(!parse_intent("write"));
 }
 
-BOOST_AUTO_TEST_CASE(of_an_error_is_its_own) {
+BOOST_AUTO_TEST_CASE(of_an_error_is_unique) {
     std::set<std::string_view> names;
     const int last = static_cast<int>(ErrorCode::corrupt);
     for (int code = 0; code <= last; ++code) names.insert(to_string(static_cast<ErrorCode>(code)));

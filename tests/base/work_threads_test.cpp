@@ -16,7 +16,7 @@ using rocklock::WorkThreads;
 
 BOOST_AUTO_TEST_SUITE(threads_for_work)
 
-BOOST_AUTO_TEST_CASE(do_as_much_at_the_same_time_as_there_are) {
+BOOST_AUTO_TEST_CASE(run_as_many_tasks_at_once_as_there_are_threads) {
     constexpr std::ptrdiff_t count = 4;
     // Each function waits until `count` functions run at the same time.
     std::barrier all(count);
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(do_as_much_at_the_same_time_as_there_are) {
     BOOST_TEST(done == 3 * count);
 }
 
-BOOST_AUTO_TEST_CASE(begin_with_what_came_first) {
+BOOST_AUTO_TEST_CASE(run_tasks_in_the_order_of_submission) {
     std::vector<int> order;
     std::latch pending(1);
     {
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(begin_with_what_came_first) {
     for (int i = 0; i < 100; ++i) BOOST_TEST(order[static_cast<std::size_t>(i)] == i);
 }
 
-BOOST_AUTO_TEST_CASE(are_none_where_there_is_no_work) {
+BOOST_AUTO_TEST_CASE(are_not_started_without_work) {
     const WorkThreads threads(1'000'000);
     BOOST_TEST(true);
 }

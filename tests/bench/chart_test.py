@@ -61,7 +61,7 @@ def letters(text):
 
 
 class Pictures(unittest.TestCase):
-    def test_labels_lie_in_the_picture_and_apart(self):
+    def test_labels_are_inside_of_the_picture_and_do_not_overlap(self):
         for one, narrow, text in pictures():
             root = xml.fromstring(text)
             _, _, width, height = map(float, root.get("viewBox").split())
@@ -73,7 +73,7 @@ class Pictures(unittest.TestCase):
                     self.assertFalse(left < right2 and left2 < right and top < bottom2 and top2 < bottom,
                                      f"{where} meets {other}")
 
-    def test_all_that_is_drawn_lies_in_the_picture(self):
+    def test_all_shapes_are_inside_of_the_picture(self):
         for one, narrow, text in pictures():
             root = xml.fromstring(text)
             _, _, width, height = map(float, root.get("viewBox").split())
@@ -95,14 +95,14 @@ class Pictures(unittest.TestCase):
             for name in names:
                 self.assertIn(letters(name), shown, (one.name, narrow))
 
-    def test_each_point_has_a_marker_that_tells_its_value(self):
+    def test_each_point_has_a_marker_with_its_value(self):
         one = invented.chart("log", "log", ["Redis", "Rocklock"])
         root = xml.fromstring(chart.draw(invented.scenario(one), one))
         tips = [element.text for path in root.iter(NAMESPACE + "path") for element in path]
         self.assertEqual(len(tips), len(one.points))
         self.assertTrue(any(tip.startswith("Rocklock: ") and tip.endswith("at 16 clients") for tip in tips))
 
-    def test_ranges_are_drawn_where_there_are_some(self):
+    def test_ranges_are_drawn_if_there_are_any(self):
         one = invented.chart("log", "log", ["Redis"])
         with_ranges = chart.draw(invented.scenario(one), one)
         for point in one.points:
@@ -113,7 +113,7 @@ class Pictures(unittest.TestCase):
         self.assertEqual(with_ranges.count("stroke-opacity=\"0.75\""), len(one.points))
         self.assertEqual(without.count("stroke-opacity=\"0.75\""), 0)
 
-    def test_it_says_what_is_better_and_which_scale(self):
+    def test_it_shows_the_better_direction_and_the_scale(self):
         one = invented.chart("log", "log", ["Redis"], better="less")
         text = chart.draw(invented.scenario(one), one)
         self.assertIn("pairs a second (log scale) – less is better", text)
@@ -137,7 +137,7 @@ class Pictures(unittest.TestCase):
         widths = [float(rect.get("width")) for rect in root.iter(NAMESPACE + "rect") if len(rect)]
         return root, widths, [text.text for text in root.iter(NAMESPACE + "text")]
 
-    def test_bars_stand_on_zero_whatever_the_scale(self):
+    def test_bars_begin_at_zero_on_every_scale(self):
         for y_scale in ("log", "linear"):
             _, widths, texts = self.bars([10, 1000], y_scale, 0.1)
             self.assertAlmostEqual(widths[1] / widths[0], 100, places=0)
@@ -162,7 +162,7 @@ class Pictures(unittest.TestCase):
         text = chart.draw(invented.scenario(one), one)
         return [len(line.get("points").split()) for line in xml.fromstring(text).iter(NAMESPACE + "polyline")], text
 
-    def test_no_line_leads_to_a_zero_that_lies_apart(self):
+    def test_no_line_leads_to_a_separate_zero(self):
         for medians, parts in (([0, 10, 20], [2]), ([1, 10, 20], [3]), ([0, 0, 5], [2]), ([5, 0, 5], [])):
             self.assertEqual(self.line_parts(medians)[0], parts)
         apart, whole = self.line_parts([0, 10, 20])[1], self.line_parts([1, 10, 20])[1]
@@ -173,7 +173,7 @@ class Pictures(unittest.TestCase):
         parts, linear = self.line_parts([0, 10, 20], "linear")
         self.assertEqual((parts, linear.count("l10 -4")), ([3], 0))
 
-    def test_one_round_is_told(self):
+    def test_a_single_round_is_reported(self):
         one = invented.chart("log", "log", ["Redis"])
         for point in one.points:
             point.rounds, point.low, point.high = [point.median], point.median, point.median
@@ -243,7 +243,7 @@ def lab(colour, eye):
 
 
 class Colours(unittest.TestCase):
-    def test_they_are_told_apart_by_all_eyes_and_from_what_is_behind(self):
+    def test_they_are_distinguishable_with_colour_blindness_and_from_the_background(self):
         for colours, back in zip(zip(*marks.COLOURS), ("#ffffff", "#14181d")):
             self.assertIn(f"fill: {back}", marks.STYLE)
             self.assertGreaterEqual(min(contrast(colour, back) for colour in colours), 3)
@@ -264,7 +264,7 @@ class Marks(unittest.TestCase):
         self.assertEqual(first["etcd"].colour, second["etcd"].colour)
         self.assertEqual(first["Redis, synced"].colour, second["Redis, no log"].colour)
 
-    def test_each_family_has_a_colour_and_a_mark_of_its_own(self):
+    def test_each_family_has_a_unique_colour_and_mark(self):
         families = [["Rocklock, durable", "Rocklock daemon", "daemon, written", "Rocklock"],
                     ["Rocklock embedded", "embedded, durable", "Rocklock embedded, 16 threads"],
                     ["Rocklock, durable, over HTTP", "Rocklock over HTTP"], ["Redis", "Redis, no log"],

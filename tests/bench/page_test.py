@@ -136,7 +136,7 @@ class Page(unittest.TestCase):
             scenario.steps = []
         self.assertNotIn("<details>", page.page(self.found))
 
-    def test_markdown_has_it_where_there_are_no_rows(self):
+    def test_markdown_has_a_scenario_without_rows(self):
         self.assertNotIn("p50, µs", page.markdown(self.found))
         self.found.scenarios[0].rows = []
         text = page.markdown(self.found)
@@ -159,7 +159,7 @@ class Page(unittest.TestCase):
             row.reached, row.ratio = reached, results.Spread(ratio, ratio, ratio)
             self.assertIn(cell + "</td>", page.page(self.found))
 
-    def test_a_scenario_of_another_run_says_so(self):
+    def test_a_scenario_of_another_run_is_labelled(self):
         other = {"kind": "run", "date": "1999-09-09"}
         self.assertNotIn("Measured in another run", page.page(self.found))
         self.found.scenarios[1].run = other
@@ -173,7 +173,7 @@ class Page(unittest.TestCase):
         self.assertNotIn("<dl>", page.page(self.found))
         self.assertIn("All ratios", page.markdown(self.found))
 
-    def test_a_run_of_junk_is_shown_as_far_as_it_goes(self):
+    def test_the_readable_part_of_a_malformed_run_is_shown(self):
         self.found.scenarios[0].run = {"kind": "run", "date": 5, "settings": "x", "cores": None}
         self.assertTrue(page.page(self.found) and page.markdown(self.found))
 
@@ -185,7 +185,7 @@ class Page(unittest.TestCase):
         again = page.kept(self.folder)
         self.assertEqual(list(again.lines()), list(self.found.lines()))
 
-    def test_pictures_that_are_no_more_are_removed_and_nothing_else(self):
+    def test_only_outdated_pictures_are_removed(self):
         page.write(self.found, self.folder)
         (self.folder / "mine.svg").write_text("mine", encoding="utf-8")
         self.found.scenarios.pop()

@@ -43,7 +43,7 @@ class Reading(unittest.TestCase):
         self.assertEqual((scenario.rows[0].ratio.high, scenario.rows[0].reached), (3, True))
         self.assertEqual(scenario.left_out[0].contestant, "etcd")
 
-    def test_a_row_as_the_other_benchmarks_print_it(self):
+    def test_a_row_in_the_format_of_the_other_benchmarks(self):
         row = {"kind": "row", "scenario": "hot", "row": "pairs", "unit": "s", "rocklock": SPREAD}
         found = results.read(lines(SCENARIO, row)).find("hot").rows[0]
         self.assertEqual((found.name, found.ours.low, found.ratio, found.target), ("pairs", 1, None, None))
@@ -62,7 +62,7 @@ class Reading(unittest.TestCase):
         self.assertEqual([spread.rounds for spread in (row.ours, row.theirs, row.ratio)], [[2, 1, 3.5]] * 3)
         self.assertEqual([point.rounds for point in found.charts[0].points], [[2], []])
 
-    def test_what_is_not_understood(self):
+    def test_unknown_lines_are_reported(self):
         for wrong in ("junk", "[]", "null", "1", "{\"kind\":", "[" * 100000, {"kind": 1}, {},
                       {"kind": "party", "scenario": "hot"}, POINT | {"scenario": "cold"},
                       POINT | {"chart": "none"}, POINT | {"x": "16"}, POINT | {"x": True},
@@ -104,7 +104,7 @@ class Keeping(unittest.TestCase):
         again = results.read(found.lines()).find("hot")
         self.assertEqual((again.failed, len(again.charts[0].points)), ("it broke", 1))
 
-    def test_new_scenarios_take_the_place_of_old_ones(self):
+    def test_new_scenarios_replace_old_ones(self):
         other = RUN | {"date": "2026-02-03"}
         old = results.read(lines(RUN, SCENARIO, SCENARIO | {"name": "gone"}, SCENARIO | {"name": "cold"}))
         new = results.read(lines(other, SCENARIO | {"title": "New"}))

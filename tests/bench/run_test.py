@@ -115,7 +115,7 @@ class Arguments(Sandbox):
         most = run.read_arguments(["--rounds", "1000", "--seconds", "3600"])
         self.assertEqual((most.rounds, most.seconds), (1000, 3600))
 
-    def test_how_long_a_scenario_may_take(self):
+    def test_the_time_limit_of_a_scenario(self):
         for words, hours in (([], 1), (["--quick"], 1), (["--rounds", "1"], 1), (["--rounds", "10"], 2),
                              (["--seconds", "3"], 10), (["--rounds", "50", "--seconds", "3"], 100)):
             self.assertAlmostEqual(run.limit_s(run.read_arguments(words)), hours * 3600, msg=words)
@@ -131,7 +131,7 @@ class Arguments(Sandbox):
         (self.folder / "out/index.html").mkdir(parents=True)
         self.refused("--output", "out", why="--output: out/index.html cannot be written")
 
-    def test_others_that_are_not_where_they_are_said_to_be(self):
+    def test_a_missing_path_of_a_contestant_is_reported(self):
         (self.folder / "text").write_text("", encoding="utf-8")
         for place in ("./absent", "./text", "text/below", "./"):
             self.refused("--dynalite", place, why=f"--dynalite: there is no program {place}")
@@ -142,7 +142,7 @@ class Arguments(Sandbox):
     def test_quick_figures_are_not_saved(self):
         self.refused("--quick", "--save", why="--save cannot be combined with --quick, whose results are meaningless")
 
-    def test_from_is_not_for_what_measures(self):
+    def test_from_is_refused_together_with_a_measurement(self):
         (self.folder / "DynamoDBLocal.jar").touch()
         self.refused("--from", "x", why="--from does not measure, so it cannot be combined with --scenarios")
         for words in (["--rounds", 3], ["--seconds", 3], ["--quick"], ["--directory", "."], ["--dynalite", "x"],
@@ -151,7 +151,7 @@ class Arguments(Sandbox):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(f"--from does not measure, so it cannot be combined with {words[0]}\n", done.stderr)
 
-    def test_list_tells_that_it_builds_first(self):
+    def test_list_reports_that_it_builds_first(self):
         for built in (False, True):
             place = self.folder / ("fake" if built else "absent")
             with unittest.mock.patch.object(run, "SCENARIOS", place), \
@@ -160,7 +160,7 @@ class Arguments(Sandbox):
                 run.main(["--list"])
             self.assertEqual("Building first, which takes some minutes." in told.getvalue(), not built)
 
-    def test_what_the_program_is_told(self):
+    def test_the_arguments_of_the_program(self):
         shutil.copy(self.fake, self.folder / "dynalite")
         (self.folder / "DynamoDBLocal-2.jar").touch()
         self.bench(GOOD, "cold", "--quick", "--rounds", 3, "--seconds", 0.5, "--directory", ".", "--dynalite",
@@ -173,7 +173,7 @@ class Arguments(Sandbox):
                       f"--dynalite {here}/dynalite", f"--dynamodb-local {here}", "build/daemon/rocklock"):
             self.assertIn(words, told)
 
-    def test_rounds_and_seconds_are_always_told_but_with_quick(self):
+    def test_rounds_and_seconds_are_passed_unless_quick_is_given(self):
         self.bench(GOOD, "cold")
         self.bench(GOOD, "cold", "--quick")
         self.bench(GOOD, "cold", "--quick", "--rounds", 2)
@@ -249,12 +249,12 @@ class Measuring(Sandbox):
         self.assertIn("| clients | contestant | a second of zipf |", done.stdout)
         self.assertIn("| 2 | Redis | 0.80 (0.70–0.90) |", done.stdout)
 
-    def test_a_quick_run_says_that_its_figures_mean_nothing(self):
+    def test_a_quick_run_warns_that_its_figures_are_not_reliable(self):
         told = "Measured with --quick: the results are meaningless."
         self.assertEqual(self.bench(GOOD, "--quick").stdout.splitlines()[-1], told)
         self.assertNotIn(told, self.bench(GOOD).stdout)
 
-    def test_one_that_measures_nothing(self):
+    def test_a_run_without_results_fails(self):
         self.fails({}, "it reported no results")
 
     def test_one_that_is_killed(self):
@@ -270,7 +270,7 @@ class Measuring(Sandbox):
             why = program.measure([str(self.fake), "cold"], listed["cold"], found, unittest.mock.Mock(), **more)
         return why, found.find("cold")
 
-    def test_one_that_never_ends_is_ended_with_what_it_started(self):
+    def test_a_run_that_hangs_is_killed_with_its_children(self):
         start = time.monotonic()
         # The process that it leaves running keeps the pipes open, which must not block this call.
         why, found = self.measure({"lines": [row("cold")], "hangs": True}, limit_s=1)
@@ -278,7 +278,7 @@ class Measuring(Sandbox):
         self.assertEqual(why, "it did not end within 1 s")
         self.assertEqual((len(found.rows), found.failed), (1, why))
 
-    def test_one_that_leaves_a_process_behind(self):
+    def test_a_run_that_leaves_a_process_running(self):
         start = time.monotonic()
         why, found = self.measure({"lines": [row("cold")], "leaves": True})
         self.assertLess(time.monotonic() - start, 10)
@@ -298,7 +298,7 @@ class Measuring(Sandbox):
     def kept(self):
         return results.read((self.folder / "results.jsonl").read_text(encoding="utf-8").splitlines())
 
-    def test_when_it_is_interrupted_what_there_is_is_shown_and_kept(self):
+    def test_an_interrupted_run_shows_and_keeps_its_results(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             running = self.start_hanging("--output", "out")
             running.send_signal(number)
@@ -317,7 +317,7 @@ class Measuring(Sandbox):
                              [("hot", "", 1), ("cold", "interrupted", 1)])
             (self.folder / "results.jsonl").unlink()
 
-    def test_when_its_terminal_is_closed_what_there_is_is_kept(self):
+    def test_a_run_whose_terminal_closes_keeps_its_results(self):
         ours, theirs = pty.openpty()
         running = subprocess.Popen([SCRIPT, "--scenarios", self.fake], stdin=subprocess.DEVNULL, stdout=theirs,
                                    stderr=theirs, env=self.environment(GOOD | {"cold": GOOD["cold"] | {"hangs": True}}),
@@ -333,7 +333,7 @@ class Measuring(Sandbox):
         self.assertEqual([(one.name, one.failed) for one in self.kept().scenarios],
                          [("hot", ""), ("cold", "interrupted")])
 
-    def test_under_nohup_it_goes_on(self):
+    def test_a_run_under_nohup_continues(self):
         running = self.start_hanging(on_hangup=signal.SIG_IGN)
         running.send_signal(signal.SIGHUP)
         with self.assertRaises(subprocess.TimeoutExpired):
@@ -366,7 +366,7 @@ class Keeping(Sandbox):
     def out(self):
         return results.read((self.folder / "out/results.jsonl").read_text(encoding="utf-8").splitlines())
 
-    def test_without_output_nothing_is_written_but_what_was_measured_last(self):
+    def test_without_output_only_the_latest_results_are_written(self):
         self.bench(GOOD)
         self.assertEqual({path.name for path in self.folder.iterdir()}, {"fake", "heard", "results.jsonl"})
 
@@ -390,7 +390,7 @@ class Keeping(Sandbox):
         self.assertEqual([one.run["settings"]["rounds"] for one in scenarios], [5, 4, 5])
         self.assertFalse((self.folder / "out/cold-rate.svg").exists())
 
-    def test_quick_figures_do_not_mix_with_those_that_count(self):
+    def test_quick_figures_are_kept_separate(self):
         self.bench(GOOD, "--output", "out")
         before = (self.folder / "out/results.jsonl").read_text(encoding="utf-8")
         (self.folder / "heard").unlink()
@@ -399,7 +399,7 @@ class Keeping(Sandbox):
         for _ in range(2):
             self.assertEqual(self.bench(GOOD, "cold", "--quick", "--output", "quick").returncode, 0)
 
-    def test_results_that_are_not_understood_are_told_of_before_anything_is_measured(self):
+    def test_invalid_results_are_reported_before_a_measurement_starts(self):
         (self.folder / "out").mkdir()
         (self.folder / "out/results.jsonl").write_text("junk\n", encoding="utf-8")
         done = self.bench(GOOD, "--output", "out")
@@ -436,7 +436,7 @@ class Machine(unittest.TestCase):
         for place, kind in (("/tmp", "tmpfs"), ("/tmp/x", "tmpfs"), ("/tmpx", "ext4"), ("/", "ext4"), ("/a b/c", "xfs")):
             self.assertEqual(machine.file_system(place, self.MOUNTS), kind)
 
-    def test_versions_of_what_is_given(self):
+    def test_versions_of_the_given_contestants(self):
         with tempfile.TemporaryDirectory() as folder:
             place = pathlib.Path(folder)
             (place / "package").mkdir()
@@ -470,7 +470,7 @@ class Machine(unittest.TestCase):
                                  ("gcc 12.2.0", "-O2", True, unfit))
             self.assertIn("b_sanitize is address", dict(machine.facts({"build": found}))["Build"])
 
-    def test_a_store_in_memory_is_told_of(self):
+    def test_a_store_in_memory_is_reported(self):
         self.assertIn("Note", dict(machine.facts({"file_system": "tmpfs"})))
         self.assertNotIn("Note", dict(machine.facts({"file_system": "ext4"})))
 

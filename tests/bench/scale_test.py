@@ -63,12 +63,12 @@ class Places(unittest.TestCase):
         self.assertLess(scale.position(1), 300)
         self.assertEqual(scale.position(100), 0)
 
-    def test_what_is_below_zero_makes_it_linear(self):
+    def test_negative_values_make_it_linear(self):
         scale = Scale("log", [-5, 10], 0, 100)
         self.assertFalse(scale.log)
         self.assertLessEqual(0, scale.position(-5))
 
-    def test_one_value_alone(self):
+    def test_a_single_value(self):
         for kind in ("log", "linear"):
             for value in (0, 1, 42, 1e-5):
                 scale = Scale(kind, [value], 0, 100, tight=True)
@@ -76,7 +76,7 @@ class Places(unittest.TestCase):
 
 
 class Labels(unittest.TestCase):
-    def test_they_stay_where_they_have_room(self):
+    def test_labels_stay_in_place_if_they_have_room(self):
         self.assertEqual(lettering.share([10, 50, 90], [20, 20, 20], 0, 100), [10, 50, 90])
 
     def test_they_never_meet(self):
@@ -93,7 +93,7 @@ class Labels(unittest.TestCase):
             for (_, end), (begin, _) in zip(boxes, boxes[1:]):
                 self.assertLessEqual(end, begin + 1e-6)
 
-    def test_lines_are_no_wider_than_they_may_be(self):
+    def test_lines_are_not_wider_than_the_maximum(self):
         for text in ("conditional put and delete, durable", "x" * 200, "a " * 90, "漢字" * 40, ""):
             lines = lettering.wrap(text, 13, 120)
             self.assertEqual("".join(lines).replace(" ", ""), text.replace(" ", ""))

@@ -49,7 +49,7 @@ class Table(unittest.TestCase):
             "", "Left out:", "", "- memcached: not \\*installed\\* (hot)",
             "", "3 of 4 targets reached, 1 missed; 1 row has no target"])
 
-    def test_what_is_slower_is_told_with_and_without_a_target(self):
+    def test_slower_rows_are_reported_with_and_without_a_target(self):
         def verdict(ratio, **more):
             return table.verdict(results.Row("", "", spread(1), "etcd", spread(1), spread(ratio), **more))
 
@@ -62,7 +62,7 @@ class Table(unittest.TestCase):
         self.assertEqual([told for told in ("", "reached", "missed", "slower", "missed, slower", "reached, slower")
                           if table.is_bad(told)], ["missed", "slower", "missed, slower"])
 
-    def test_only_what_has_a_target_is_counted(self):
+    def test_only_rows_with_a_target_are_counted(self):
         one = scenario()
         self.assertEqual(table.summary([one, one]), "6 of 8 targets reached, 2 missed; 2 rows have no target")
         one.rows = [row for row in one.rows if row.target is None]
@@ -93,7 +93,7 @@ class Table(unittest.TestCase):
         lines = table.aligned(table.COMPARED, table.compared_lines([one]))
         self.assertEqual(lines[2].index("3494") + 2, lines[3].index("2.00"))
 
-    def test_one_reason_is_told_once(self):
+    def test_a_shared_reason_is_reported_once(self):
         left_out = [results.LeftOut("etcd", "absent")]
         others = [scenario(left_out=left_out), scenario(left_out=left_out * 2)]
         others[1].name = "cold"
@@ -124,7 +124,7 @@ class Table(unittest.TestCase):
         self.assertNotIn("\033", "".join(table.lines_of([one], terminal=True)))
         self.assertIn("\\|x", "".join(table.lines_of([one])))
 
-    def test_failures_are_told(self):
+    def test_failures_are_reported(self):
         lines = table.lines_of([scenario(failed="status 3: no room")])
         self.assertIn("- hot: status 3: no room", lines)
         self.assertTrue(lines[-1].endswith("1 scenario failed"))

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(leaves_all_that_was_written_at_every_point_of_every_verb) {
 
 // Deferred responses precede their writes. All other decisions must be on disk when they are
 // answered.
-BOOST_AUTO_TEST_CASE(leaves_what_it_has_answered_a_moment_ago) {
+BOOST_AUTO_TEST_CASE(keeps_everything_that_it_answered_just_before) {
     Campaign campaign(5);
     for (const Target& target : targets()) {
         if (target.point != after_reply) continue;
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(leaves_what_it_has_answered_a_moment_ago) {
     BOOST_CHECK_GT(campaign.counts().lost, 0);
 }
 
-BOOST_AUTO_TEST_CASE(among_threads_leaves_a_prefix_of_what_was_decided) {
+BOOST_AUTO_TEST_CASE(with_threads_leaves_a_prefix_of_its_decisions) {
     Campaign campaign(2);
     for (int i = 0; i < 8; ++i) {
         const std::vector<Target> all = targets();

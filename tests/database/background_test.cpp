@@ -14,7 +14,7 @@ namespace rocklock::testing {
 
 using namespace running;
 
-BOOST_FIXTURE_TEST_SUITE(by_itself, RunningDatabase)
+BOOST_FIXTURE_TEST_SUITE(background_work, RunningDatabase)
 
 BOOST_AUTO_TEST_CASE(a_session_is_renewed_long_past_its_lease) {
     Session kept = database.open_session("ann", short_lease(true)).value();
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_callback_may_close_its_session) {
     BOOST_TEST(events.wait_for(1));
 }
 
-BOOST_AUTO_TEST_CASE(a_close_tells_holders_and_waiters) {
+BOOST_AUTO_TEST_CASE(a_close_notifies_holders_and_waiters) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     Events events;

@@ -311,7 +311,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_manager_on_disk_with_its_thread, *boost::unit_test::label("rocksdb"))
 
-BOOST_AUTO_TEST_CASE(a_session_goes_on_where_the_process_before_left_it) {
+BOOST_AUTO_TEST_CASE(a_session_continues_in_the_next_process) {
     const TemporaryDirectory directory;
     SessionCredentials credentials;
     Grant grant;

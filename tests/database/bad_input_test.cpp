@@ -34,7 +34,7 @@ const std::vector<std::string> bad_names = {
 
 BOOST_FIXTURE_TEST_SUITE(a_name, SimulatedDatabase)
 
-BOOST_AUTO_TEST_CASE(that_is_none_is_refused_wherever_it_is_given) {
+BOOST_AUTO_TEST_CASE(that_is_invalid_is_refused_by_every_operation) {
     Session session = database.open_session("ann").value();
     const Guard guard = session.acquire("good").value();
     for (const std::string& name : bad_names) {
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_lease, SimulatedDatabase)
 
-BOOST_AUTO_TEST_CASE(is_not_changed_to_what_it_cannot_be) {
+BOOST_AUTO_TEST_CASE(is_not_changed_to_an_invalid_value) {
     Session session = database.open_session("ann").value();
     const Guard guard = session.acquire("a").value();
     for (const milliseconds lease : {0ms, -1ms, 99ms, milliseconds(24h * 30 + 1ms),

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(takes_a_lock_that_others_see_in_the_history) {
 }
 
 // All items belong to one resource, which the sweep locks once.
-BOOST_AUTO_TEST_CASE(of_one_resource_is_all_or_nothing) {
+BOOST_AUTO_TEST_CASE(removes_all_items_of_one_resource_or_none) {
     Shop shop;
     write_expired(shop, 60);
     shop.bind("orders", "all orders");
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(of_one_resource_is_all_or_nothing) {
     BOOST_TEST(sweep(shop) == 60U);
 }
 
-BOOST_AUTO_TEST_CASE(spares_what_was_given_a_longer_life_under_a_lock) {
+BOOST_AUTO_TEST_CASE(keeps_items_whose_expiry_was_extended_under_a_lock) {
     Shop shop;
     write_expired(shop, 1);
     shop.bind("orders", "orders/{id}");
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(spares_what_was_given_a_longer_life_under_a_lock) {
 }
 
 // The grant of the sweep is checked as that of any other writer.
-BOOST_AUTO_TEST_CASE(that_is_robbed_of_its_lock_removes_nothing) {
+BOOST_AUTO_TEST_CASE(removes_no_items_if_its_lock_is_stolen) {
     Shop shop;
     LockClass stolen;
     stolen.pattern = "orders/*";
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(that_is_robbed_of_its_lock_removes_nothing) {
     BOOST_TEST(text_of(shop, "1") == "old");
 }
 
-BOOST_AUTO_TEST_CASE(leaves_what_can_never_be_locked) {
+BOOST_AUTO_TEST_CASE(skips_items_whose_resource_cannot_be_locked) {
     Shop shop;
     write_expired(shop, 3);
     write_expired(shop, std::string(2'000, 'x'));

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(renewals_that_are_due_together)
 
 // The daemon responds only after it has received all three requests, in reverse order.
-BOOST_AUTO_TEST_CASE(are_asked_for_together_and_each_gets_its_own_answer) {
+BOOST_AUTO_TEST_CASE(are_sent_together_and_answered_separately) {
     std::atomic<int> together{0};
     ScriptedDaemon daemon([&](ScriptedDaemon& its) {
         its.welcome();
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(the_reply_of_a_renewal)
 
-BOOST_AUTO_TEST_CASE(is_told_once) {
+BOOST_AUTO_TEST_CASE(is_reported_once) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         its.welcome();
         its.answer(thirty_seconds());
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_backup_over_a_socket)
 
-BOOST_AUTO_TEST_CASE(lies_where_the_program_says, *boost::unit_test::label("rocksdb")) {
+BOOST_AUTO_TEST_CASE(is_stored_in_the_given_directory, *boost::unit_test::label("rocksdb")) {
     const TemporaryDirectory directory;
     Database store = Database::open(directory / "store").value();
     const ServedDatabase server(store, system_clock(), false);
@@ -244,7 +244,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_store_in_memory_is_refused, Connected) {
 }
 
 // A backup may take longer than the timeout of other calls, and is not retried.
-BOOST_AUTO_TEST_CASE(is_waited_for_and_asked_for_once) {
+BOOST_AUTO_TEST_CASE(is_requested_once_and_waited_for) {
     std::atomic<int> backups{0};
     std::atomic<bool> hangs_up{false};
     ScriptedDaemon daemon([&](ScriptedDaemon& its) {

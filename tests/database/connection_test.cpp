@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_connection_that_breaks, Connected)
 
-BOOST_AUTO_TEST_CASE(comes_back_and_nothing_is_lost) {
+BOOST_AUTO_TEST_CASE(is_restored_without_lost_requests) {
     Session session = database.open_session("ann").value();
     Guard guard = session.acquire("a").value();
     for (int round = 0; round < 5; ++round) {
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(gives_every_call_one_answer) {
     BOOST_TEST(store.statistics().held == static_cast<std::uint64_t>(calls));
 }
 
-BOOST_AUTO_TEST_CASE(and_does_not_come_back_is_unreachable) {
+BOOST_AUTO_TEST_CASE(and_is_not_restored_is_unreachable) {
     ConnectOptions impatient;
     impatient.patience = 50ms;
     Database gone = Database::connect(server->path(), impatient).value();
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(an_answer_that_is_lost)
 
-BOOST_AUTO_TEST_CASE(is_asked_for_again_under_the_same_request_id) {
+BOOST_AUTO_TEST_CASE(is_requested_again_with_the_same_request_id) {
     std::string first;
     std::string second;
     ScriptedDaemon daemon([&](ScriptedDaemon& its) {
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(is_asked_for_again_under_the_same_request_id) {
     BOOST_TEST(first == second);
 }
 
-BOOST_AUTO_TEST_CASE(of_what_cannot_be_repeated_leaves_one_in_doubt) {
+BOOST_AUTO_TEST_CASE(to_a_request_that_cannot_be_repeated_is_indeterminate) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         its.welcome();
         its.next();
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(of_what_cannot_be_repeated_leaves_one_in_doubt) {
     BOOST_TEST(failure_of(database.break_grant(GrantId{1}, "root", "why")) == "indeterminate");
 }
 
-BOOST_AUTO_TEST_CASE(to_what_cannot_be_repeated_is_not_in_doubt_where_nobody_read_it) {
+BOOST_AUTO_TEST_CASE(to_a_request_that_was_never_read_is_not_indeterminate) {
     std::optional<Call> asked;
     std::latch away{1};
     ScriptedDaemon daemon([&](ScriptedDaemon& its) {
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(of_a_daemon_that_started_again_does_not_unbind_a_session_fr
     BOOST_TEST((rebinds == std::vector<bool>{true, false}));
 }
 
-BOOST_AUTO_TEST_CASE(of_a_renewal_does_not_hide_what_was_lost) {
+BOOST_AUTO_TEST_CASE(to_a_renewal_does_not_hide_lost_grants) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         its.welcome();
         its.answer(thirty_seconds());

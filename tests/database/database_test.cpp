@@ -38,7 +38,7 @@ struct OnDisk {
 
 BOOST_FIXTURE_TEST_SUITE(a_database, SimulatedDatabase)
 
-BOOST_AUTO_TEST_CASE(in_memory_is_one_of_its_own) {
+BOOST_AUTO_TEST_CASE(in_memory_is_independent_of_others) {
     Database other = Database::in_memory(simulated(clock)).value();
     Session ann = database.open_session("ann").value();
     Session bob = other.open_session("bob").value();
@@ -46,14 +46,14 @@ BOOST_AUTO_TEST_CASE(in_memory_is_one_of_its_own) {
     BOOST_TEST(bob.acquire("a").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(works_on_a_storage_of_ones_own) {
+BOOST_AUTO_TEST_CASE(works_on_a_storage_of_the_caller) {
     Database on = Database::open_on(make_memory_storage(clock), simulated(clock)).value();
     Session session = on.open_session("ann").value();
     BOOST_TEST(session.acquire("a").has_value());
     BOOST_TEST(on.storage().failure().has_value() == false);
 }
 
-BOOST_AUTO_TEST_CASE(goes_on_where_it_was_moved) {
+BOOST_AUTO_TEST_CASE(continues_after_a_move) {
     Database moved = Database::in_memory(simulated(clock)).value();
     Session session = database.open_session("ann").value();
     const Guard guard = session.acquire("a").value();
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(is_closed_when_another_is_moved_in) {
     BOOST_TEST(database.list().value().locks.empty());
 }
 
-BOOST_AUTO_TEST_CASE(that_was_moved_from_says_so) {
+BOOST_AUTO_TEST_CASE(that_was_moved_from_reports_it) {
     const Database taken = std::move(database);
     // Using the moved-from object is intended.
     Database& moved = database;
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(that_was_moved_from_says_so) {
     BOOST_TEST(!moved.tick().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(that_is_closed_answers_nothing_but_that) {
+BOOST_AUTO_TEST_CASE(that_is_closed_fails_every_call_with_closing) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     Guard guard = ann.acquire("a").value();
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(that_is_closed_answers_nothing_but_that) {
     BOOST_TEST(failure_of(database.close()) == "");
 }
 
-BOOST_AUTO_TEST_CASE(tells_each_waiter_once_that_it_closes) {
+BOOST_AUTO_TEST_CASE(notifies_each_waiter_once_that_it_closes) {
     Session ann = database.open_session("ann").value();
     const Guard guard = ann.acquire("a").value();
     int answers = 0;
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(is_opened_once_in_a_process) {
     if (!refused) BOOST_TEST((refused.error().pid == getpid()));
 }
 
-BOOST_AUTO_TEST_CASE(is_not_looked_for_among_other_things) {
+BOOST_AUTO_TEST_CASE(is_not_opened_in_a_directory_of_other_files) {
     fs::create_directory(path);
     std::ofstream(path + "/thesis.txt") << "text";
     BOOST_TEST(failure_of(open()) == "not_a_store");
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(is_not_opened_when_it_was_written_by_a_newer_version) {
     BOOST_TEST(failure_of(open()) == "newer_format");
 }
 
-BOOST_AUTO_TEST_CASE(is_not_opened_where_it_cannot_be_written,
+BOOST_AUTO_TEST_CASE(is_not_opened_in_a_read_only_directory,
                      *boost::unit_test::precondition(may_be_unprivileged)) {
     { open().value().close().value(); }
     chmod(directory.path().c_str(), 0755);

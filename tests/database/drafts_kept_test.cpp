@@ -39,7 +39,7 @@ std::size_t records(DraftShop& shop, const std::string& first, const std::string
     return count;
 }
 
-BOOST_AUTO_TEST_CASE(gives_way_to_newer_ones_where_there_are_very_many) {
+BOOST_AUTO_TEST_CASE(is_replaced_by_newer_ones_beyond_the_limit) {
     DraftShop shop;
     write_late(shop, limits::drafts_per_principal + 3);
     const auto drafts = shop.drafts_of("ann");
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(that_is_large_makes_its_page_short) {
 }
 
 // An item cannot have this size.
-BOOST_AUTO_TEST_CASE(is_not_kept_of_what_is_too_large) {
+BOOST_AUTO_TEST_CASE(is_not_kept_if_the_write_is_too_large) {
     DraftShop shop;
     Guard lost = Shop::lock(shop.ann, "orders/1");
     BOOST_TEST_REQUIRE(shop.database->break_grant(lost.id(), "root", "test").has_value());

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(keeps_a_write_that_came_after_an_expiry_or_a_break) {
 }
 
 // The write passed its checks, but the lock was lost before the commit.
-BOOST_AUTO_TEST_CASE(has_what_was_decided_in_time_and_committed_late) {
+BOOST_AUTO_TEST_CASE(is_kept_if_a_write_was_decided_in_time_and_committed_late) {
     DraftShop shop;
     Guard loser = Shop::lock(shop.ann, "orders/1");
     shop.storage->meanwhile([&] {
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(is_taken_once_and_by_its_principal) {
     BOOST_TEST(shop.drafts_of("ann").empty());
 }
 
-BOOST_AUTO_TEST_CASE(is_kept_of_lost_locks_alone) {
+BOOST_AUTO_TEST_CASE(is_kept_only_for_lost_locks) {
     DraftShop shop;
     const auto none = [&](const Result<WriteAnswer>& refused, const std::string& code) {
         BOOST_TEST(outcome(refused) == code);
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(is_kept_of_lost_locks_alone) {
     BOOST_TEST(shop.drafts_of("bob").empty());
 }
 
-BOOST_AUTO_TEST_CASE(is_not_kept_where_the_class_does_not) {
+BOOST_AUTO_TEST_CASE(is_not_kept_if_the_class_does_not_keep_drafts) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     Guard loser = Shop::lock(shop.ann, "orders/1");
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(has_each_late_write_of_a_batch) {
     BOOST_TEST(text_of(shop, "2") == "none");
 }
 
-BOOST_AUTO_TEST_CASE(has_all_that_was_asked_for) {
+BOOST_AUTO_TEST_CASE(has_the_complete_request) {
     DraftShop shop;
     Guard lost = Shop::lock(shop.ann, "orders/1");
     BOOST_TEST_REQUIRE(shop.database->break_grant(lost.id(), "root", "test").has_value());
@@ -278,7 +278,7 @@ struct SavedAgain : DraftShop {
     std::optional<Guard> guard;
 };
 
-BOOST_FIXTURE_TEST_CASE(goes_in_the_commit_that_saves_it, SavedAgain) {
+BOOST_FIXTURE_TEST_CASE(is_deleted_in_the_commit_that_saves_it, SavedAgain) {
     BOOST_TEST(outcome(tables->write_item(again())) == "done");
     BOOST_TEST(text_of(*this, "1") == "kept");
     BOOST_TEST(drafts_of("ann").empty());
@@ -289,7 +289,7 @@ BOOST_FIXTURE_TEST_CASE(goes_in_the_commit_that_saves_it, SavedAgain) {
     BOOST_TEST(text_of(*this, "1") == "kept");
 }
 
-BOOST_FIXTURE_TEST_CASE(stays_where_it_is_not_saved, SavedAgain) {
+BOOST_FIXTURE_TEST_CASE(stays_if_it_is_not_saved, SavedAgain) {
     WriteItem refused = again();
     refused.expressions.condition = "attribute_exists(id)";
     BOOST_TEST(outcome(tables->write_item(refused)) == "condition_failed");
@@ -321,7 +321,7 @@ BOOST_FIXTURE_TEST_CASE(is_saved_by_one_of_two, SavedAgain) {
     BOOST_TEST(text_of(*this, "1") == "none");
 }
 
-BOOST_FIXTURE_TEST_CASE(goes_with_a_transaction_that_saves_it, SavedAgain) {
+BOOST_FIXTURE_TEST_CASE(is_deleted_in_a_transaction_that_saves_it, SavedAgain) {
     Guard lost = Shop::lock(ann, "orders/2");
     BOOST_TEST_REQUIRE(database->break_grant(lost.id(), "root", "test").has_value());
     BOOST_TEST_REQUIRE(outcome(tables->write_item(order("2", "two", lost.proof()))) ==

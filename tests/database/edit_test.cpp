@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(is_refused_as_a_whole_and_names_the_holder) {
     BOOST_TEST(editors_of(*this, "2") == "bob");
 }
 
-BOOST_AUTO_TEST_CASE(may_have_locks_of_what_is_no_item) {
+BOOST_AUTO_TEST_CASE(may_lock_resources_without_items) {
     EditRequest request = edit_of({"1"});
     request.locks = {lock_of("customers", Mode::read)};
     request.items.push_back(order_to_lock("1"));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(may_have_locks_of_what_is_no_item) {
     BOOST_TEST(ann.assert_held("orders/1", Mode::write).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(goes_on_after_a_save_and_may_look_only) {
+BOOST_AUTO_TEST_CASE(continues_after_a_save_and_may_be_read_only) {
     EditRequest request = edit_of({"1"});
     request.items[0].mode = Mode::read;
     Edit looking = ann.begin_edit(*tables, request).value();
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(is_given_back_when_its_items_cannot_be_read) {
     BOOST_TEST(editors_of(*this, "1") == "");
 }
 
-BOOST_AUTO_TEST_CASE(asks_for_bound_tables_and_whole_keys) {
+BOOST_AUTO_TEST_CASE(requires_bound_tables_and_complete_keys) {
     EditRequest request = edit_of({"1"});
     request.items[0].table = "lines";
     BOOST_TEST(outcome(ann.begin_edit(*tables, request)) == "invalid_argument");

@@ -38,7 +38,7 @@ struct OnFaultyDisk {
 
 BOOST_FIXTURE_TEST_SUITE(a_failed_disk, OnFaultyDisk)
 
-BOOST_AUTO_TEST_CASE(grants_nothing_and_says_so_to_everybody) {
+BOOST_AUTO_TEST_CASE(grants_no_locks_and_fails_every_request) {
     const Guard guard = ann.acquire("a").value();
     disk.fail_nth(FaultyStorage::Call::sync, 1);
     const auto refused = ann.acquire("b");
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(completes_waiting_calls) {
 }
 
 // Lets each kind of call fail at each of its occurrences during the life of a grant.
-BOOST_AUTO_TEST_CASE(loses_nothing_that_was_granted_wherever_it_fails) {
+BOOST_AUTO_TEST_CASE(loses_no_grants_at_any_point_of_failure) {
     for (const auto call :
          {FaultyStorage::Call::enqueue, FaultyStorage::Call::write, FaultyStorage::Call::sync}) {
         for (std::uint64_t nth = 1;; ++nth) {
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(that_did_not_fail_keeps_deadlines_exact) {
     BOOST_TEST((again.sessions().value().at(0).remaining == 10s));
 }
 
-BOOST_AUTO_TEST_CASE(cannot_be_opened_and_says_why) {
+BOOST_AUTO_TEST_CASE(cannot_be_opened_and_reports_why) {
     for (std::uint64_t nth = 1; nth <= 3; ++nth) {
         auto storage = disk.reopen_after_kill();
         storage->fail_nth(FaultyStorage::Call::read, nth);
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(a_full_disk, *boost::unit_test::label("rocksdb"))
 
 // Uses a file system of two megabytes, mounted in the mount namespace of a child process.
-BOOST_AUTO_TEST_CASE(is_an_error_and_everything_granted_before_is_still_there,
+BOOST_AUTO_TEST_CASE(is_an_error_and_keeps_earlier_grants,
                      *boost::unit_test::precondition(may_mount)) {
     const TemporaryDirectory directory;
     const std::string small = directory / "small";

@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(is_done_while_its_grant_lives) {
     BOOST_TEST(text_of(shop, "1") == "ann's");
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_behind_its_lease_and_told_who_came_next) {
+BOOST_AUTO_TEST_CASE(is_refused_after_its_lease_with_the_name_of_the_next_holder) {
     Shop shop;
     const Guard guard = Shop::lock(shop.ann, "orders/1");
     shop.bind("orders", "orders/{id}");
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(is_judged_as_it_is_committed) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(knows_a_token_that_an_upgrade_replaced) {
+BOOST_AUTO_TEST_CASE(recognises_a_token_that_an_upgrade_replaced) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     Guard guard = Shop::lock(shop.ann, "orders/1", Mode::read);
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(knows_a_token_that_an_upgrade_replaced) {
     BOOST_TEST((late.error().ended->outcome == Outcome::converted));
 }
 
-BOOST_AUTO_TEST_CASE(takes_no_token_of_another_nor_of_something_else) {
+BOOST_AUTO_TEST_CASE(refuses_the_token_of_another_session_or_resource) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     const Guard anns = Shop::lock(shop.ann, "orders/1");
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(takes_no_token_of_another_nor_of_something_else) {
     BOOST_TEST(text_of(shop, "1") == "none");
 }
 
-BOOST_AUTO_TEST_CASE(counts_where_the_table_is_not_bound_too) {
+BOOST_AUTO_TEST_CASE(is_also_checked_for_a_table_that_is_not_bound) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "anything");
     const LockProof proof = guard.proof();
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_bound_table, *boost::unit_test::label("embedded"))
 
-BOOST_AUTO_TEST_CASE(takes_no_write_that_shows_nothing) {
+BOOST_AUTO_TEST_CASE(refuses_a_write_without_a_lock) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     const auto plain = shop.tables->write_item(order("1", "plain"));
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(takes_no_write_that_shows_nothing) {
                "done");
 }
 
-BOOST_AUTO_TEST_CASE(takes_what_a_lock_above_covers) {
+BOOST_AUTO_TEST_CASE(accepts_a_write_under_a_lock_of_a_parent) {
     Shop shop;
     shop.bind("lines", "orders/{order}/lines/{line}");
     LockRequest whole = lock_of("orders/1", Mode::write);
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(refuses_batches_and_transactions_whole) {
     BOOST_TEST(text_of(shop, "2") == "new");
 }
 
-BOOST_AUTO_TEST_CASE(lets_plain_reads_in_but_for_exclusive) {
+BOOST_AUTO_TEST_CASE(admits_plain_reads_unless_the_lock_is_exclusive) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("2", "other")).has_value());
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(lets_plain_reads_in_but_for_exclusive) {
 }
 
 // The item may be absent because the holder of the lock removed it in an unfinished edit.
-BOOST_AUTO_TEST_CASE(is_refused_where_all_items_are_gone) {
+BOOST_AUTO_TEST_CASE(is_refused_if_all_items_were_deleted) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(line("1", 1)).has_value());
     BOOST_TEST_REQUIRE(shop.tables->write_item(line("2", 1)).has_value());
@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(is_refused_where_all_items_are_gone) {
 }
 
 // Called by a thread that must not wait for locks.
-BOOST_AUTO_TEST_CASE(is_read_without_blocking_while_there_is_no_exclusive_lock) {
+BOOST_AUTO_TEST_CASE(is_read_without_blocking_unless_a_lock_is_exclusive) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
     const auto cached = [&] {
@@ -410,7 +410,7 @@ BOOST_AUTO_TEST_CASE(can_be_strict_about_reads) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_bound_to_what_its_key_says) {
+BOOST_AUTO_TEST_CASE(derives_its_resources_from_its_key) {
     Shop shop;
     struct Case {
         std::string resource;

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(releases_when_it_goes_out_of_scope) {
     BOOST_TEST(database.statistics().released == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(releases_what_it_had_when_another_is_moved_in) {
+BOOST_AUTO_TEST_CASE(releases_its_grant_if_another_guard_is_moved_into_it) {
     Session session = database.open_session("ann").value();
     Guard guard = session.acquire("a").value();
     guard = session.acquire("b").value();
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(may_outlive_its_session_object) {
     BOOST_TEST((guard.release().value().outcome == Outcome::already_released));
 }
 
-BOOST_AUTO_TEST_CASE(that_was_moved_from_says_so) {
+BOOST_AUTO_TEST_CASE(that_was_moved_from_reports_it) {
     Session session = database.open_session("ann").value();
     Guard guard = session.acquire("a").value();
     const Guard taken = std::move(guard);
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_guard_on_failed_storage, SimulatedDatabase)
 
-BOOST_AUTO_TEST_CASE(goes_without_a_word_and_leaves_the_grant) {
+BOOST_AUTO_TEST_CASE(is_destroyed_silently_and_leaves_the_grant) {
     auto storage = std::make_unique<FaultyStorage>(clock);
     FaultyStorage& disk = *storage;
     std::unique_ptr<FaultyStorage> later;
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(goes_without_a_word_and_leaves_the_grant) {
     BOOST_TEST(session.reclaim().value().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(goes_without_a_word_when_its_own_release_fails) {
+BOOST_AUTO_TEST_CASE(is_destroyed_silently_if_its_release_fails) {
     auto storage = std::make_unique<FaultyStorage>(clock);
     FaultyStorage& disk = *storage;
     Database failing = Database::open_on(std::move(storage), simulated(clock)).value();
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(closes_when_it_goes_out_of_scope) {
     BOOST_TEST(database.sessions().value().empty());
 }
 
-BOOST_AUTO_TEST_CASE(tells_what_its_close_released) {
+BOOST_AUTO_TEST_CASE(reports_the_grants_that_its_close_released) {
     Session session = database.open_session("ann").value();
     const Guard first = session.acquire("a").value();
     const Guard second = session.acquire("b").value();
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(tells_what_its_close_released) {
     BOOST_TEST(!first.valid());
 }
 
-BOOST_AUTO_TEST_CASE(that_was_moved_from_says_so) {
+BOOST_AUTO_TEST_CASE(that_was_moved_from_reports_it) {
     Session session = database.open_session("ann").value();
     const Session taken = std::move(session);
     // Using the moved-from object is intended.
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(that_is_detached_is_not_renewed_and_not_closed) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_session_taken_up_again, SimulatedDatabase)
+BOOST_FIXTURE_TEST_SUITE(a_resumed_session, SimulatedDatabase)
 
 BOOST_AUTO_TEST_CASE(has_its_grants_with_the_same_ids_and_tokens) {
     SessionCredentials credentials;

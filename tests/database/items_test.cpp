@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(is_there_as_it_was_saved_last) {
     BOOST_TEST(outcome(shop.tables->write_item(again)) == "done");
 }
 
-BOOST_AUTO_TEST_CASE(may_be_asked_for_in_a_mode) {
+BOOST_AUTO_TEST_CASE(may_be_requested_in_a_mode) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     ItemToLock wanted = order_to_lock("1");
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(may_be_asked_for_in_a_mode) {
 
 // The previous holder has decided its save, and releases the lock with it while another session
 // waits.
-BOOST_AUTO_TEST_CASE(has_what_was_saved_while_it_was_waited_for) {
+BOOST_AUTO_TEST_CASE(has_changes_that_were_saved_during_the_wait) {
     SystemShop shop;
     Guard before = shop.ann.acquire("orders/1").value();
     std::atomic<bool> waits = false;
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(is_not_changed_by_a_writer_that_was_admitted_before) {
 }
 
 // The save was committed but not answered when the lock was broken.
-BOOST_AUTO_TEST_CASE(has_what_was_committed_before) {
+BOOST_AUTO_TEST_CASE(has_changes_that_were_committed_before) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     Guard before = Shop::lock(shop.ann, "orders/1");
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(can_be_counted_on_by_many_threads) {
                std::to_string(threads * rounds));
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_with_nothing_held) {
+BOOST_AUTO_TEST_CASE(is_refused_without_a_held_lock) {
     Shop shop;
     BOOST_TEST(text_under(shop.ann.acquire_item(*shop.tables, order_to_lock("1"))) ==
                "invalid_argument");
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(is_given_back_if_the_item_is_as_it_was) {
     BOOST_TEST(outcome(shop.tables->write_item(edit)) == "done");
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_with_what_was_changed_since) {
+BOOST_AUTO_TEST_CASE(is_refused_with_the_changes_since_then) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     auto locked = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));
@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(is_refused_with_what_was_changed_since) {
 }
 
 // Another session holds the lock, has decided a write, and is stopped before its commit.
-BOOST_AUTO_TEST_CASE(is_compared_with_what_was_committed_before_it_was_given_back) {
+BOOST_AUTO_TEST_CASE(is_compared_with_the_state_before_the_reacquire) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     auto locked = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));

@@ -17,7 +17,7 @@ using namespace lock_tables;
 
 BOOST_AUTO_TEST_SUITE(a_condition_of_a_lock, *boost::unit_test::label("embedded"))
 
-BOOST_AUTO_TEST_CASE(lets_a_transaction_in_while_it_is_so) {
+BOOST_AUTO_TEST_CASE(admits_a_transaction_while_it_holds) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
     const auto save = [&](std::string text, WriteItem check) {
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(lets_a_transaction_in_while_it_is_so) {
     BOOST_TEST(text_of(shop, "1") == "third");
 }
 
-BOOST_AUTO_TEST_CASE(tells_what_it_found) {
+BOOST_AUTO_TEST_CASE(reports_the_items_that_it_found) {
     Shop shop;
     const Guard guard = Shop::lock(shop.ann, "orders/1", Mode::read);
     TransactWrite transaction;
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(is_judged_as_the_transaction_is_committed) {
 }
 
 // A condition on a lock that does not exist yet.
-BOOST_AUTO_TEST_CASE(of_no_lock_is_judged_so_too) {
+BOOST_AUTO_TEST_CASE(may_require_that_there_is_no_lock) {
     Shop shop;
     const Guard first = Shop::lock(shop.ann, "orders/1");
     // A store numbers its grants consecutively.
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(may_be_of_a_class) {
     BOOST_TEST(reasons_of(shop.tables->transact_write(transaction)) == "- condition_failed");
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_where_nothing_could_hold_it) {
+BOOST_AUTO_TEST_CASE(is_refused_on_tables_that_change_without_a_write) {
     Shop shop(some_events);
     TransactWrite transaction;
     transaction.actions = {order("1", "new"),

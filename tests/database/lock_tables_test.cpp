@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(has_the_members_of_a_holder) {
     BOOST_TEST((*item->find("Metadata") == AttributeValue(AttributeMap{{"host", "desk"}})));
 }
 
-BOOST_AUTO_TEST_CASE(says_why_a_lock_was_taken_along_and_how_far_it_goes) {
+BOOST_AUTO_TEST_CASE(shows_the_cause_of_a_dependant_and_its_subtree) {
     Shop shop;
     LockClass parents;
     parents.pattern = "tables/orders";
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(says_why_a_lock_was_taken_along_and_how_far_it_goes) {
     BOOST_TEST(text_at(*permits, "Permits") == "2");
 }
 
-BOOST_AUTO_TEST_CASE(shows_nothing_secret) {
+BOOST_AUTO_TEST_CASE(shows_no_secrets) {
     Shop shop(some_events);
     const Guard guard = Shop::lock(shop.ann, "orders/1");
     const std::string secret = to_string(shop.ann.credentials().secret);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(is_of_now) {
 }
 
 // The expired lock has not been removed yet, but is not shown.
-BOOST_AUTO_TEST_CASE(has_no_lock_whose_lease_is_over) {
+BOOST_AUTO_TEST_CASE(has_no_expired_locks) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
     shop.sleep(9s);
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(has_the_grants_of_one_resource_in_their_order) {
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(comes_in_pages_and_segments) {
+BOOST_AUTO_TEST_CASE(has_pages_and_segments) {
     Shop shop;
     std::vector<Guard> guards;
     std::set<std::string> resources;
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(is_whole_when_it_is_large) {
     BOOST_TEST(std::set<std::string>(names.begin(), names.end()).size() == 5'000U);
 }
 
-BOOST_AUTO_TEST_CASE(is_filtered_and_projected_as_any_other) {
+BOOST_AUTO_TEST_CASE(is_filtered_and_projected_like_other_tables) {
     Shop shop;
     const Guard anns = Shop::lock(shop.ann, "orders/1");
     const Guard bobs = Shop::lock(shop.bob, "orders/2");
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(is_filtered_and_projected_as_any_other) {
     BOOST_TEST(outcome(shop.tables->scan(scan)) == "invalid_argument");
 }
 
-BOOST_AUTO_TEST_CASE(has_nothing_where_nothing_can_be) {
+BOOST_AUTO_TEST_CASE(returns_no_items_for_impossible_keys) {
     Shop shop;
     const Guard guard = Shop::lock(shop.ann, "orders/1");
     const auto found = [&](AttributeValue grant) {
@@ -370,7 +370,7 @@ BOOST_AUTO_TEST_CASE(has_as_many_as_are_kept) {
     BOOST_TEST(all_pages(scan_of("rocklock.history"), 700, ask).size() == 3'000U);
 }
 
-BOOST_AUTO_TEST_CASE(says_so_where_none_are_kept) {
+BOOST_AUTO_TEST_CASE(reports_that_no_events_are_kept) {
     Shop shop;
     const auto page = shop.tables->scan(scan_of("rocklock.history"));
     BOOST_TEST_REQUIRE(outcome(page) == "invalid_argument");

@@ -50,9 +50,9 @@ void make_store(const std::string& path, int count) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(the_first_to_open_a_copy)
+BOOST_AUTO_TEST_SUITE(the_first_process_to_open_a_copy)
 
-BOOST_AUTO_TEST_CASE(ends_what_lived_in_it_and_takes_the_mark_away) {
+BOOST_AUTO_TEST_CASE(ends_its_sessions_and_removes_the_mark) {
     SimulatedClock clock;
     auto copy = marked_store(clock);
     FaultyStorage& disk = *copy;
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(ends_what_lived_in_it_and_takes_the_mark_away) {
     BOOST_TEST(!is_marked(disk));
 }
 
-BOOST_AUTO_TEST_CASE(is_the_only_one_who_does) {
+BOOST_AUTO_TEST_CASE(is_the_only_process_to_do_so) {
     SimulatedClock clock;
     auto copy = marked_store(clock);
     FaultyStorage& disk = *copy;
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(of_a_store_in_memory_is_refused) {
     BOOST_TEST(database.open_session("ann").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(holds_what_was_answered_before_and_is_sound) {
+BOOST_AUTO_TEST_CASE(contains_all_answered_changes_and_is_intact) {
     const TemporaryDirectory directory;
     Database database = Database::open(directory / "store").value();
     Session session = database.open_session("ann").value();
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(holds_what_was_answered_before_and_is_sound) {
     BOOST_TEST(!inspect_store(directory / "store").value().copy);
 }
 
-BOOST_AUTO_TEST_CASE(that_fails_leaves_nothing_and_does_not_fail_the_store) {
+BOOST_AUTO_TEST_CASE(that_fails_leaves_no_files_and_does_not_fail_the_store) {
     const TemporaryDirectory directory;
     Database database = Database::open(directory / "store").value();
     BOOST_TEST(failure_of(database.backup(directory / "no/such")) == "invalid_argument");
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_store_as_a_directory, *boost::unit_test::label("rocksdb"))
 
-BOOST_AUTO_TEST_CASE(is_counted_beside_its_owner_but_not_checked) {
+BOOST_AUTO_TEST_CASE(is_counted_while_it_is_open_but_not_checked) {
     const TemporaryDirectory directory;
     Database database = Database::open(directory / "store").value();
     Session session = database.open_session("ann").value();
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(is_not_made_by_looking) {
     BOOST_TEST(fs::is_empty(directory.path()));
 }
 
-BOOST_AUTO_TEST_CASE(is_restored_into_an_empty_place_alone) {
+BOOST_AUTO_TEST_CASE(is_restored_only_into_an_empty_directory) {
     const TemporaryDirectory directory;
     make_store(directory / "store", 3);
     std::uint64_t last = 0;

@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(when_its_times_do_not_fit_together) {
     BOOST_TEST(database.sessions().value().empty());
 }
 
-BOOST_AUTO_TEST_CASE(with_what_is_allowed) {
+BOOST_AUTO_TEST_CASE(with_the_allowed_range_in_its_error) {
     SessionOptions options;
     options.lease = -1ms;
     const auto refused = database.open_session("ann", options);
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(the_options_of_an_acquire, SimulatedDatabase)
 
-BOOST_AUTO_TEST_CASE(say_for_how_long_to_wait) {
+BOOST_AUTO_TEST_CASE(set_the_wait_timeout) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     const Guard guard = ann.acquire("a").value();
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(say_for_how_long_to_wait) {
     BOOST_TEST(answer == "patience_expired");
 }
 
-BOOST_AUTO_TEST_CASE(may_wait_for_ever_or_nearly) {
+BOOST_AUTO_TEST_CASE(may_set_no_or_a_very_long_wait_timeout) {
     Session ann = database.open_session("ann").value();
     const Guard guard = ann.acquire("a").value();
     Session bob = database.open_session("bob").value();
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(may_wait_for_ever_or_nearly) {
     BOOST_TEST(answers == 4);
 }
 
-BOOST_AUTO_TEST_CASE(are_refused_when_they_make_no_sense) {
+BOOST_AUTO_TEST_CASE(are_refused_if_they_are_invalid) {
     Session session = database.open_session("ann").value();
     AcquireOptions options;
     options.patience = -1ms;
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(are_refused_when_they_make_no_sense) {
     BOOST_TEST(database.list().value().locks.empty());
 }
 
-BOOST_AUTO_TEST_CASE(say_what_a_second_acquire_does) {
+BOOST_AUTO_TEST_CASE(set_the_effect_of_a_second_acquire) {
     Session session = database.open_session("ann").value();
     Guard first = session.acquire("a").value();
     const auto refused = session.acquire("a");
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(the_options_of_a_database)
 
-BOOST_AUTO_TEST_CASE(say_how_durable_a_grant_is) {
+BOOST_AUTO_TEST_CASE(set_the_durability_of_a_grant) {
     const auto syncs_of_a_grant = [](Durability durability) {
         SimulatedClock clock;
         auto storage = std::make_unique<FaultyStorage>(clock);
@@ -293,13 +293,13 @@ BOOST_AUTO_TEST_CASE(say_how_durable_a_grant_is) {
     BOOST_TEST(syncs_of_a_grant(Durability::written) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(may_not_make_it_deferred) {
+BOOST_AUTO_TEST_CASE(may_not_set_deferred_durability) {
     DatabaseOptions options;
     options.durability = Durability::deferred;
     BOOST_TEST(failure_of(Database::in_memory(options)) == "invalid_argument");
 }
 
-BOOST_AUTO_TEST_CASE(say_whether_anything_happens_by_itself) {
+BOOST_AUTO_TEST_CASE(set_whether_there_is_a_background_thread) {
     SimulatedDatabase simulated;
     SessionOptions options;
     options.renew = false;
@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(say_whether_anything_happens_by_itself) {
     BOOST_TEST((called_in == std::this_thread::get_id()));
 }
 
-BOOST_AUTO_TEST_CASE(say_when_tick_is_to_be_called_next) {
+BOOST_AUTO_TEST_CASE(return_the_next_time_for_tick) {
     SimulatedDatabase simulated;
     SessionOptions options;
     options.renew = false;
@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(say_when_tick_is_to_be_called_next) {
     BOOST_TEST((*simulated.database.tick() == simulated.clock.now().boot + 20s));
 }
 
-BOOST_AUTO_TEST_CASE(end_everything_in_a_store_that_was_restored) {
+BOOST_AUTO_TEST_CASE(end_the_sessions_of_a_restored_store) {
     SimulatedClock clock;
     auto storage = std::make_unique<FaultyStorage>(clock);
     const FaultyStorage& disk = *storage;
@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(end_everything_in_a_store_that_was_restored) {
     BOOST_REQUIRE(past.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(say_whether_a_store_is_made, *boost::unit_test::label("rocksdb")) {
+BOOST_AUTO_TEST_CASE(set_whether_a_missing_store_is_created, *boost::unit_test::label("rocksdb")) {
     const TemporaryDirectory directory;
     DatabaseOptions options;
     options.create_if_missing = false;
@@ -369,7 +369,7 @@ BOOST_AUTO_TEST_CASE(say_whether_a_store_is_made, *boost::unit_test::label("rock
     BOOST_TEST(failure_of(Database::open(directory / "store", options)) == "");
 }
 
-BOOST_AUTO_TEST_CASE(say_which_clock_counts) {
+BOOST_AUTO_TEST_CASE(set_the_clock) {
     SimulatedDatabase simulated;
     Session session = simulated.database.open_session("ann").value();
     const Guard guard = session.acquire("a").value();

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(names_the_writer) {
     BOOST_TEST(written->by == "ann");
 }
 
-BOOST_AUTO_TEST_CASE(does_neither_where_it_is_refused) {
+BOOST_AUTO_TEST_CASE(keeps_the_lock_if_the_save_is_refused) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
     WriteItem wrong = order("1", "ann's");
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(does_neither_where_it_is_refused) {
     BOOST_TEST(promises(*shop.database) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(does_neither_after_the_lease) {
+BOOST_AUTO_TEST_CASE(changes_no_item_and_no_lock_after_the_lease) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
     shop.storage->meanwhile([&] {
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(does_neither_after_the_lease) {
 }
 
 // A lock that was counted several times needs as many releases.
-BOOST_AUTO_TEST_CASE(counts_down_what_was_counted) {
+BOOST_AUTO_TEST_CASE(decrements_the_count_of_the_grant) {
     Shop shop;
     AcquireOptions counted;
     counted.held = Held::count;
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(has_downgraded_it_though_a_kill_came_between) {
 }
 
 // An impossible downgrade is refused before anything is written.
-BOOST_AUTO_TEST_CASE(is_refused_where_the_grant_cannot_be_downgraded) {
+BOOST_AUTO_TEST_CASE(is_refused_if_the_grant_cannot_be_downgraded) {
     Shop shop;
     LockClass counted;
     counted.pattern = "licences/*";
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(is_refused_where_the_grant_cannot_be_downgraded) {
     BOOST_TEST((holders_of(*shop.database, "licences/a") == Names{}));
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_where_a_conversion_of_the_grant_waits) {
+BOOST_AUTO_TEST_CASE(is_refused_if_a_conversion_of_the_grant_waits) {
     Shop shop;
     Guard reader = Shop::lock(shop.bob, "orders/2", Mode::read);
     Guard guard = shop.ann.acquire({lock_of("orders/1"), lock_of("orders/2", Mode::read)}).value();
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(is_not_counted_down_twice) {
 }
 
 // The process is killed, and the store is reopened after the lease has ended.
-BOOST_AUTO_TEST_CASE(has_nothing_to_release_after_the_lease) {
+BOOST_AUTO_TEST_CASE(releases_no_lock_after_the_lease) {
     Killed shop;
     Guard guard = shop.ann.acquire("orders/1").value();
     shop.kill_behind_the_save();

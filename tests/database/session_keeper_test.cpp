@@ -51,9 +51,9 @@ SessionOptions by_hand_of(milliseconds lease) {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(the_keeper, Keeping)
+BOOST_FIXTURE_TEST_SUITE(the_session_keeper, Keeping)
 
-BOOST_AUTO_TEST_CASE(sleeps_until_the_first_session_wants_something) {
+BOOST_AUTO_TEST_CASE(sleeps_until_the_first_session_is_due) {
     BOOST_TEST(!sleeps().has_value());
     const auto late = keep(by_hand_of(60s));
     BOOST_TEST((sleeps() == 40s));
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(forgets_sessions_that_their_owners_release) {
     BOOST_TEST(!sleeps().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(keeps_one_that_was_resumed_when_its_owner_before_lets_go) {
+BOOST_AUTO_TEST_CASE(keeps_a_resumed_session_after_its_previous_handle_is_destroyed) {
     const auto before = keep(by_hand_of(30s));
     const auto renewed = manager->ask(RenewSession{before->id, {}, {}, {}, {}}).value();
     const auto after = keeper.keep(renewed, keeping_times(by_hand_of(30s)).value());

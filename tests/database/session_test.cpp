@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(keeps_its_grants_for_as_long_as_it_lives) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_renewed_before_a_third_of_its_lease_is_gone) {
+BOOST_AUTO_TEST_CASE(is_renewed_before_a_third_of_its_lease_has_passed) {
     Session session = database.open_session("ann").value();
     for (int step = 0; step < 600; ++step) {
         pass(100ms);
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(is_renewed_before_a_third_of_its_lease_is_gone) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(costs_one_renewal_however_much_it_holds) {
+BOOST_AUTO_TEST_CASE(needs_one_renewal_for_any_number_of_grants) {
     auto storage = std::make_unique<FaultyStorage>(clock);
     FaultyStorage& disk = *storage;
     Database counted = Database::open_on(std::move(storage), simulated(clock)).value();
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(is_renewed_in_time_after_its_lease_was_made_shorter_by_hand
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_neither_warned_nor_robbed_while_that_goes_well) {
+BOOST_AUTO_TEST_CASE(gets_no_warning_and_loses_no_lock_while_renewals_succeed) {
     Session session = database.open_session("ann").value();
     Told told;
     told.listen(session);
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_warning, SimulatedDatabase)
 
-BOOST_AUTO_TEST_CASE(comes_each_time_the_lease_runs_low) {
+BOOST_AUTO_TEST_CASE(is_sent_each_time_the_lease_runs_low) {
     SessionOptions options;
     options.renew = false;
     Session session = database.open_session("ann", options).value();
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(comes_each_time_the_lease_runs_low) {
     for (const milliseconds left : told.warnings) BOOST_TEST((left == 10s));
 }
 
-BOOST_AUTO_TEST_CASE(comes_before_the_loss_and_never_after) {
+BOOST_AUTO_TEST_CASE(is_sent_before_the_loss_and_never_after) {
     SessionOptions options;
     options.renew = false;
     Session session = database.open_session("ann", options).value();
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(comes_before_the_loss_and_never_after) {
     BOOST_TEST((order == std::vector<std::string>{"warning", "lost"}));
 }
 
-BOOST_AUTO_TEST_CASE(does_not_come_when_the_lease_has_passed_unseen) {
+BOOST_AUTO_TEST_CASE(is_not_sent_after_the_lease_has_ended) {
     SessionOptions options;
     options.renew = false;
     Session session = database.open_session("ann", options).value();
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(does_not_come_when_the_lease_has_passed_unseen) {
     BOOST_TEST(told.lost.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(does_not_come_to_one_that_was_closed_or_detached) {
+BOOST_AUTO_TEST_CASE(is_not_sent_to_a_closed_or_detached_session) {
     SessionOptions options;
     options.renew = false;
     Told told;
@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(does_not_come_to_one_that_was_closed_or_detached) {
     BOOST_TEST(told.warnings.empty());
 }
 
-BOOST_AUTO_TEST_CASE(comes_when_the_storage_fails_and_nothing_can_be_renewed) {
+BOOST_AUTO_TEST_CASE(is_sent_if_the_storage_fails_and_renewals_are_impossible) {
     auto storage = std::make_unique<FaultyStorage>(clock);
     FaultyStorage& disk = *storage;
     Database failing = Database::open_on(std::move(storage), simulated(clock)).value();
@@ -385,7 +385,7 @@ BOOST_AUTO_TEST_CASE(may_release_when_it_hears_that_another_waits) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(what_a_holder_believes, SimulatedDatabase)
+BOOST_FIXTURE_TEST_SUITE(the_holders_view_of_its_lock, SimulatedDatabase)
 
 BOOST_AUTO_TEST_CASE(ends_a_margin_before_the_lease) {
     SessionOptions options;
@@ -466,7 +466,7 @@ BOOST_AUTO_TEST_CASE(is_not_extended_by_an_answer_from_before_a_shorter_lease,
     BOOST_TEST(!session.valid());
 }
 
-BOOST_AUTO_TEST_CASE(is_asked_for_by_code_that_must_not_run_without_its_lock) {
+BOOST_AUTO_TEST_CASE(can_be_checked_by_code_that_must_not_run_without_its_lock) {
     Session session = database.open_session("ann").value();
     LockRequest subtree = lock_of("orders", Mode::write);
     subtree.subtree = true;

@@ -26,9 +26,9 @@ struct StealableDatabase : SimulatedDatabase {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_lock_that_is_asked_for, StealableDatabase)
+BOOST_FIXTURE_TEST_SUITE(a_lock_with_a_request_to_steal, StealableDatabase)
 
-BOOST_AUTO_TEST_CASE(goes_to_the_one_who_asked_when_its_holder_allows_it,
+BOOST_AUTO_TEST_CASE(is_given_to_the_requester_if_its_holder_allows_it,
                      *boost::unit_test::label("embedded")) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(is_in_the_audit_when_it_was_taken_not_when_that_was_refused
     BOOST_TEST(rows[0].reason == "why");
 }
 
-BOOST_AUTO_TEST_CASE(is_asked_for_by_a_hundred_at_most) {
+BOOST_AUTO_TEST_CASE(has_at_most_100_requests) {
     Session ann = database.open_session("ann").value();
     const Guard guard = ann.acquire("a").value();
     std::vector<Session> others;
@@ -138,9 +138,9 @@ BOOST_AUTO_TEST_CASE(is_granted_to_waiters_and_its_guard_reports_the_loss) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_lock_of_one_who_is_idle, StealableDatabase)
+BOOST_FIXTURE_TEST_SUITE(a_lock_of_an_idle_holder, StealableDatabase)
 
-BOOST_AUTO_TEST_CASE(is_safe_as_long_as_a_person_is_at_it) {
+BOOST_AUTO_TEST_CASE(cannot_be_stolen_while_the_session_is_active) {
     put_class(StealPolicy::idle, 10min);
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();

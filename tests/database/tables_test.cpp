@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(are_kept_with_its_locks, *boost::unit_test::label("embedded
     BOOST_TEST(database.list().value().locks.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(answer_nothing_when_it_is_closed, *boost::unit_test::label("embedded")) {
+BOOST_AUTO_TEST_CASE(fail_every_call_after_it_is_closed, *boost::unit_test::label("embedded")) {
     Database database = Database::in_memory().value();
     TableService& tables = *database.tables().value();
     BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(are_as_durable_as_its_locks, *boost::unit_test::label("embe
 }
 
 // The background sweep removes the items without a call.
-BOOST_AUTO_TEST_CASE(lose_what_has_expired, *boost::unit_test::label("embedded")) {
+BOOST_AUTO_TEST_CASE(delete_expired_items, *boost::unit_test::label("embedded")) {
     const TemporaryDirectory directory;
     const std::string path = directory.path() / "store";
     {
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(lose_what_has_expired, *boost::unit_test::label("embedded")
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_one_that_was_moved_from_are_none, *boost::unit_test::label("embedded")) {
+BOOST_AUTO_TEST_CASE(are_absent_after_it_was_moved_from, *boost::unit_test::label("embedded")) {
     Database database = Database::in_memory().value();
     const Database moved = std::move(database);
     Database& empty = database;  // NOLINT(bugprone-use-after-move)

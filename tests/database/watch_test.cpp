@@ -70,7 +70,7 @@ std::string brief(const EventPage& page) {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(whoever_watches, WatchedDatabase)
+BOOST_FIXTURE_TEST_SUITE(a_watcher_of_events, WatchedDatabase)
 
 BOOST_AUTO_TEST_CASE(receives_the_events_of_a_grant) {
     const SessionInfo ann = open("ann");
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(is_warned_again_when_a_renewed_lease_runs_low_again) {
                "granted a ann write\nwarned a ann write\nwarned a ann write\nwarned a ann write\n");
 }
 
-BOOST_AUTO_TEST_CASE(sees_what_it_asks_for_and_goes_on_where_it_was) {
+BOOST_AUTO_TEST_CASE(receives_matching_events_and_continues_after_the_last_one) {
     const SessionInfo ann = open("ann");
     for (const char* name : {"orders/1", "other", "orders/2", "orders/3", "last"}) {
         take(ann, {lock_of(name)}).value();
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(stops_waiting_when_cancelled_and_when_the_store_is_closed,
     BOOST_TEST(codes.size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_where_no_events_are_kept) {
+BOOST_AUTO_TEST_CASE(is_refused_if_no_events_are_kept) {
     Database without = Database::in_memory(simulated(clock)).value();
     BOOST_TEST(failure_of(without.service().watch({})) == "invalid_argument");
 }
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(has_every_grant_newest_first) {
     BOOST_TEST(database.service().history({"never", 100, ""}).value().rows.empty());
 }
 
-BOOST_AUTO_TEST_CASE(comes_in_pages) {
+BOOST_AUTO_TEST_CASE(has_pages) {
     const SessionInfo ann = open("ann");
     std::vector<SessionInfo> readers;
     for (const char* name : {"r1", "r2", "r3"}) {
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(comes_in_pages) {
     BOOST_TEST(failure_of(database.service().history({"a", 1001, ""})) == "invalid_argument");
 }
 
-BOOST_AUTO_TEST_CASE(says_how_it_ended_before_anybody_has_cleaned_up) {
+BOOST_AUTO_TEST_CASE(shows_the_end_of_a_grant_before_its_cleanup) {
     const SessionInfo ann = open("ann", 10s);
     take(ann, {lock_of("a")}).value();
     clock.advance(11s);
@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(says_how_it_ended_before_anybody_has_cleaned_up) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(the_numbers, WatchedDatabase)
+BOOST_FIXTURE_TEST_SUITE(the_statistics, WatchedDatabase)
 
 BOOST_AUTO_TEST_CASE(count_locks_by_mode_and_how_long_things_took) {
     LockClass counting;
@@ -392,7 +392,7 @@ BOOST_AUTO_TEST_CASE(count_locks_by_mode_and_how_long_things_took) {
     BOOST_TEST((counts.wait.bounds()[static_cast<std::size_t>(bucket)] == 5s));
 }
 
-BOOST_AUTO_TEST_CASE(name_what_was_held_longest_and_waited_for_most) {
+BOOST_AUTO_TEST_CASE(name_the_longest_holds_and_the_most_contended_resources) {
     const SessionInfo ann = open("ann", 1h);
     const SessionInfo bob = open("bob", 1h);
     take(ann, {lock_of("oldest")}).value();
@@ -416,7 +416,7 @@ BOOST_AUTO_TEST_CASE(name_what_was_held_longest_and_waited_for_most) {
     BOOST_TEST(failure_of(database.service().outliers(1001)) == "invalid_argument");
 }
 
-BOOST_AUTO_TEST_CASE(find_the_name_that_is_waited_for_most_among_very_many) {
+BOOST_AUTO_TEST_CASE(find_the_most_contended_name_among_many) {
     const SessionInfo ann = open("ann", 1h);
     const SessionInfo bob = open("bob", 1h);
     take(ann, {lock_of("hot")}).value();
@@ -431,7 +431,7 @@ BOOST_AUTO_TEST_CASE(find_the_name_that_is_waited_for_most_among_very_many) {
     BOOST_TEST(outliers.hottest.at(0).waits == 334U);
 }
 
-BOOST_AUTO_TEST_CASE(tell_of_a_wait_that_takes_long_while_it_waits) {
+BOOST_AUTO_TEST_CASE(report_a_long_wait_while_it_lasts) {
     std::vector<SlowWait> slow;
     DatabaseOptions options = simulated(clock);
     options.slow_wait = 2s;

@@ -203,7 +203,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_lock_that_outlives_its_process, InOwnDirectory) {
     BOOST_TEST(guards[0].valid());
 }
 
-BOOST_AUTO_TEST_CASE(of_a_test_with_its_own_clock) {
+BOOST_AUTO_TEST_CASE(of_a_test_with_a_simulated_clock) {
     //! [simulated]
     rocklock::testing::SimulatedClock clock;
     rocklock::DatabaseOptions options;

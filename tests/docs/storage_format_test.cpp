@@ -55,7 +55,7 @@ std::string documented(const std::string& name) {
 
 BOOST_AUTO_TEST_SUITE(the_example_dump)
 
-BOOST_AUTO_TEST_CASE(is_what_a_store_holds) {
+BOOST_AUTO_TEST_CASE(is_the_content_of_a_store) {
     SimulatedClock clock;
     const auto storage = make_memory_storage(clock);
     LockManagerOptions options;

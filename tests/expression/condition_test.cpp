@@ -39,7 +39,7 @@ Item example() {
 
 BOOST_AUTO_TEST_SUITE(a_condition)
 
-BOOST_AUTO_TEST_CASE(knows_how_tightly_its_words_bind) {
+BOOST_AUTO_TEST_CASE(applies_the_precedence_of_operators) {
     const ValueList values{{":five", number(5)}, {":six", number(6)}};
     const Item item = example();
     BOOST_TEST(holds_of(item, "n = :five OR n = :six AND n = :six", values));
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(knows_how_tightly_its_words_bind) {
     BOOST_TEST(holds_of(item, "n BETWEEN :five AND :six AND NOT n = :six", values));
 }
 
-BOOST_AUTO_TEST_CASE(is_false_of_what_is_not_there_but_for_unequal) {
+BOOST_AUTO_TEST_CASE(is_false_for_an_absent_attribute_except_for_unequal) {
     const ValueList values{{":v", number(1)}};
     for (const auto* text : {"zz = :v", "zz < :v", "zz >= :v", "zz BETWEEN :v AND :v", "zz IN (:v)",
                              "contains(zz, :v)", "size(zz) = :v", ":v = zz"}) {
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(compares_numbers_by_value_and_types_not_at_all) {
     BOOST_TEST(holds_of(example(), "l[2] = :v", {{":v", AttributeMap{{"x", number("3.0")}}}}));
 }
 
-BOOST_AUTO_TEST_CASE(counts_characters_as_utf16_does) {
+BOOST_AUTO_TEST_CASE(counts_characters_in_utf16_units) {
     const Item item{{"plain", "abc"}, {"accent", "é"}, {"emoji", "\U0001F600"}, {"euro", "€"}};
     BOOST_TEST(holds_of(item, "size(plain) = :v", {{":v", number(3)}}));
     BOOST_TEST(holds_of(item, "size(accent) = :v", {{":v", number(1)}}));
@@ -83,12 +83,12 @@ BOOST_AUTO_TEST_CASE(takes_words_in_any_case_and_blanks_anywhere) {
     BOOST_TEST(holds_of(example(), "l [ 2 ] . x < :v", values));
 }
 
-BOOST_AUTO_TEST_CASE(takes_a_placeholder_for_one_name_whatever_that_holds) {
+BOOST_AUTO_TEST_CASE(treats_a_placeholder_as_one_name) {
     const Item item{{"a.b", AttributeMap{{"c[0]", number(5)}}}};
     BOOST_TEST(holds_of(item, "#a.#c = :v", {{":v", number(5)}}, {{"#a", "a.b"}, {"#c", "c[0]"}}));
 }
 
-BOOST_AUTO_TEST_CASE(says_what_of_its_operands_is_wrong) {
+BOOST_AUTO_TEST_CASE(reports_which_operand_is_invalid) {
     const ValueList value{{":v", number(1)}};
     const auto of = [&](std::string_view text) { return condition_fault(text, value); };
     const auto is = [](std::string_view text) { return std::string(invalid) + std::string(text); };
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(tests_the_type_of_a_value_too) {
     BOOST_TEST(holds_of(example(), "attribute_type(size(s), :n)", {{":n", "N"}}));
 }
 
-BOOST_AUTO_TEST_CASE(says_which_bounds_are_reversed) {
+BOOST_AUTO_TEST_CASE(reports_reversed_bounds) {
     const ValueList values{{":a", Binary{"bb"}}, {":b", Binary{"a"}}};
     BOOST_TEST(condition_fault("x BETWEEN :a AND :b", values) ==
                std::string(invalid) +
@@ -132,9 +132,9 @@ BOOST_AUTO_TEST_CASE(says_which_bounds_are_reversed) {
 BOOST_AUTO_TEST_SUITE_END()
 
 // Each text contains the error of its own line and the errors of all lines after it.
-BOOST_AUTO_TEST_SUITE(of_several_faults)
+BOOST_AUTO_TEST_SUITE(several_faults_of_a_condition)
 
-BOOST_AUTO_TEST_CASE(the_one_that_goes_first_is_told) {
+BOOST_AUTO_TEST_CASE(the_first_one_is_reported) {
     const std::vector<std::pair<std::string, std::string>> cases{
         {"((a = :b)) AND foo(size(status)) AND size(a) AND",
          R"(Syntax error; token: "<EOF>", near: "AND")"},
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(the_one_that_goes_first_is_told) {
 }
 
 // All errors of a clause are reported before those of the next one.
-BOOST_AUTO_TEST_CASE(those_of_the_first_clause_go_before_those_of_the_next) {
+BOOST_AUTO_TEST_CASE(those_of_an_earlier_clause_have_precedence) {
     BOOST_TEST(condition_fault("a = a AND b = :undefined") ==
                std::string(invalid) +
                    "The first operand must be distinct from the remaining operands for this "
@@ -246,9 +246,9 @@ BOOST_AUTO_TEST_CASE(hold_for_texts_of_any_depth) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(a_text_that_is_no_condition)
+BOOST_AUTO_TEST_SUITE(an_invalid_condition)
 
-BOOST_AUTO_TEST_CASE(is_told_with_the_word_and_its_neighbours) {
+BOOST_AUTO_TEST_CASE(is_reported_with_the_token_and_its_context) {
     const std::vector<std::pair<std::string, std::string>> cases{
         {"a", R"(token: "<EOF>", near: "a")"},
         {"a  ", R"(token: "<EOF>", near: "a")"},

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(of_the_hash_key_alone_is_all_of_its_items) {
     BOOST_TEST(!range.prefix.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(says_what_keys_cannot_be_asked) {
+BOOST_AUTO_TEST_CASE(reports_conditions_that_keys_do_not_support) {
     const ValueList values{{":p", "p"}, {":s", number(1)}};
     const std::string missed = "Query condition missed key schema element: ";
     const std::string condition = "Invalid condition in KeyConditionExpression: ";
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(says_what_keys_cannot_be_asked) {
                "Invalid operator used in KeyConditionExpression: attribute_type");
 }
 
-BOOST_AUTO_TEST_CASE(says_what_is_no_value_of_a_key) {
+BOOST_AUTO_TEST_CASE(reports_values_that_a_key_cannot_have) {
     const std::string type =
         "One or more parameter values were invalid: Condition parameter type does not match "
         "schema type";
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(are_the_same_ranges) {
     BOOST_TEST(!range.contains(number(5)));
 }
 
-BOOST_AUTO_TEST_CASE(know_comparisons_that_keys_do_not) {
+BOOST_AUTO_TEST_CASE(reject_comparisons_that_keys_do_not_support) {
     for (const auto comparison : {ComparisonOperator::ne, ComparisonOperator::in,
                                   ComparisonOperator::contains, ComparisonOperator::not_contains}) {
         ExpressionParameters parameters;

@@ -135,7 +135,7 @@ std::string asked_as_update(const std::string& text) {
 
 BOOST_AUTO_TEST_SUITE(a_request)
 
-BOOST_AUTO_TEST_CASE(has_expressions_or_the_parameters_before_them) {
+BOOST_AUTO_TEST_CASE(has_either_expressions_or_legacy_parameters) {
     const auto fault = [](RequestKind kind) { return request_fault(kind, everything()); };
     BOOST_TEST(fault(RequestKind::get) ==
                std::string(mixed) +
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(has_expressions_or_the_parameters_before_them) {
                    "{ProjectionExpression, FilterExpression}");
 }
 
-BOOST_AUTO_TEST_CASE(may_have_key_conditions_beside_other_expressions) {
+BOOST_AUTO_TEST_CASE(may_have_key_conditions_together_with_other_expressions) {
     ExpressionParameters parameters;
     parameters.key_conditions = {{compared("pk", ComparisonOperator::eq, {AttributeValue("p")})}};
     parameters.filter = "attribute_exists(a)";
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(shares_its_placeholders_among_its_expressions) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(the_older_parameters)
+BOOST_AUTO_TEST_SUITE(the_legacy_parameters)
 
 BOOST_AUTO_TEST_CASE(are_conditions_on_whole_names) {
     const Item item{{"a.b", number(1)}, {"n", number(5)}};
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(are_conditions_on_whole_names) {
 }
 
 // NOT_CONTAINS is not the negation of CONTAINS: both are false for an absent attribute.
-BOOST_AUTO_TEST_CASE(are_false_of_what_is_not_there) {
+BOOST_AUTO_TEST_CASE(are_false_for_an_absent_attribute) {
     const Item item{{"s", strings({"a"})}};
     const auto holds = [&](std::string attribute, ComparisonOperator comparison) {
         return expected_holds({std::move(attribute), AttributeValue("x"), {}, comparison, {}},
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(are_false_of_what_is_not_there) {
     BOOST_TEST(holds("zz", ComparisonOperator::ne));
 }
 
-BOOST_AUTO_TEST_CASE(are_joined_as_the_request_says) {
+BOOST_AUTO_TEST_CASE(are_joined_by_the_conditional_operator) {
     ExpressionParameters parameters;
     parameters.attribute_filter = {{compared("a", ComparisonOperator::eq, {number(1)}),
                                     compared("b", ComparisonOperator::eq, {number(2)})}};
@@ -342,7 +342,7 @@ BOOST_AUTO_TEST_CASE(are_joined_as_the_request_says) {
     BOOST_TEST(holds(*any.value().filter, item));
 }
 
-BOOST_AUTO_TEST_CASE(append_to_lists_where_expressions_do_not) {
+BOOST_AUTO_TEST_CASE(append_to_lists_unlike_expressions) {
     ExpressionParameters parameters;
     parameters.attribute_updates = {{{"l", AttributeUpdate::Action::add, list({number(2)})},
                                      {"new", AttributeUpdate::Action::add, list({number(3)})},

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(reads_the_item_as_it_was) {
                 Item{{"b", number(7)}, {"c", number(1)}}));
 }
 
-BOOST_AUTO_TEST_CASE(appends_what_lies_beyond_the_end_in_order_of_indexes) {
+BOOST_AUTO_TEST_CASE(appends_elements_beyond_the_end_in_the_order_of_indexes) {
     const Item item = with_list({"x", "y"});
     const ValueList values{{":nine", "nine"}, {":five", "five"}, {":two", "two"}};
     BOOST_TEST((after(item, "SET l[9] = :nine, l[2] = :two, l[5] = :five", values) ==
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(appends_what_lies_beyond_the_end_in_order_of_indexes) {
 }
 
 // Indexes refer to the item before the update, so an appended element cannot be removed.
-BOOST_AUTO_TEST_CASE(removes_by_the_places_before_it) {
+BOOST_AUTO_TEST_CASE(removes_elements_by_their_original_indexes) {
     const Item item = with_list({"x", "y", "z"});
     BOOST_TEST((after(item, "SET l[7] = :v REMOVE l[3], l[0]", {{":v", "v"}}) ==
                 with_list({"y", "z", "v"})));
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(removes_by_the_places_before_it) {
         "The document path provided in the update expression is invalid for update");
 }
 
-BOOST_AUTO_TEST_CASE(changes_what_is_nested_and_leaves_the_rest) {
+BOOST_AUTO_TEST_CASE(changes_nested_attributes_and_keeps_the_rest) {
     const Item item{{"m", AttributeMap{{"l", list({AttributeMap{{"x", number(1)}}, "keep"})},
                                        {"keep", number(1)}}}};
     const Item wanted{{"m", AttributeMap{{"l", list({AttributeMap{{"y", number(2)}}, "keep"})},
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(changes_what_is_nested_and_leaves_the_rest) {
     BOOST_TEST((after(item, "SET m.l[0].y = :v REMOVE m.l[0].x", {{":v", number(2)}}) == wanted));
 }
 
-BOOST_AUTO_TEST_CASE(takes_an_emptied_set_away_wherever_it_is) {
+BOOST_AUTO_TEST_CASE(removes_an_emptied_set_at_any_depth) {
     const Item item{{"s", strings({"a"})}, {"l", list({"x", strings({"a"}), "y"})}};
     BOOST_TEST((after(item, "DELETE s :v, l[1] :v", {{":v", strings({"a", "b"})}}) ==
                 with_list({"x", "y"})));
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(takes_the_second_of_if_not_exists_only_when_it_must) {
                 Item{{"a", number(1)}, {"c", number(1)}}));
 }
 
-BOOST_AUTO_TEST_CASE(counts_in_brackets_before_it_goes_on) {
+BOOST_AUTO_TEST_CASE(evaluates_parentheses_first) {
     const ValueList values{{":a", number(10)}, {":b", number(3)}, {":c", number(2)}};
     BOOST_TEST((after({}, "SET x = :a - (:b - :c)", values) == Item{{"x", number(9)}}));
     BOOST_TEST((after({}, "SET x = (:a - :b) - :c", values) == Item{{"x", number(5)}}));
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(may_not_touch_the_key) {
                "attribute is part of the key");
 }
 
-BOOST_AUTO_TEST_CASE(knows_the_attributes_that_it_goes_into) {
+BOOST_AUTO_TEST_CASE(reports_the_top_level_attributes_that_it_changes) {
     ExpressionParameters parameters;
     parameters.update = "SET g = :v, r[0] = if_not_exists(#s.x, t)";
     parameters.placeholders = placeholders({{"#s", "s.t"}}, {{":v", number(1)}});
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(knows_the_attributes_that_it_goes_into) {
     BOOST_TEST((nested_attributes(*read.value().update) == nested));
 }
 
-BOOST_AUTO_TEST_CASE(fails_with_a_number_that_is_none) {
+BOOST_AUTO_TEST_CASE(fails_for_an_invalid_number) {
     const Item item{{"big", number("9e125")}};
     BOOST_TEST(error(item, "ADD big :v", {{":v", number("9e125")}}) ==
                "Number overflow. Attempting to store a number with magnitude larger than supported "
@@ -164,9 +164,9 @@ BOOST_AUTO_TEST_CASE(fails_with_a_number_that_is_none) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(of_several_faults_of_an_update)
+BOOST_AUTO_TEST_SUITE(several_faults_of_an_update)
 
-BOOST_AUTO_TEST_CASE(the_one_that_goes_first_is_told) {
+BOOST_AUTO_TEST_CASE(the_first_one_is_reported) {
     const std::vector<std::pair<std::string, std::string>> cases{
         {"SET status = foo(:undefined), SET b = c",
          R"(Syntax error; token: "SET", near: ", SET b")"},

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(on_a_disk, *boost::unit_test::label("rocksdb")) {
     judge_history(run_at(service, {}));
 }
 
-BOOST_AUTO_TEST_CASE(and_what_is_made_stale_is_noticed) {
+BOOST_AUTO_TEST_CASE(and_an_injected_stale_read_is_detected) {
     ClientsOptions options;
     options.requests = 800;
     ClientsRun run = run_in_memory(options);

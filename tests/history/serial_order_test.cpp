@@ -78,8 +78,8 @@ bool disproved(const TableHistory& history) { return verdict(history) == Verdict
 
 BOOST_AUTO_TEST_SUITE(a_true_history_of_tables_is_believed)
 
-BOOST_AUTO_TEST_CASE(nothing_at_all) { BOOST_TEST(believed({})); }
-BOOST_AUTO_TEST_CASE(one_after_the_other) {
+BOOST_AUTO_TEST_CASE(an_empty_history) { BOOST_TEST(believed({})); }
+BOOST_AUTO_TEST_CASE(sequential_operations) {
     BOOST_TEST(believed({operation(1, {put(0, Trail{})}), operation(2, {update(0, Trail{1})}),
                          operation(3, {saw(0, {1, 2})}), operation(4, {put(0, Trail{1, 2})}),
                          operation(5, {removal(0, Trail{4})}), operation(6, {saw(0, {})})}));
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(updates_that_found_their_order) {
                          any_time(operation(3, {update(0, std::nullopt)})),
                          any_time(operation(4, {saw(0, {3, 1, 2})}))}));
 }
-BOOST_AUTO_TEST_CASE(a_transaction_and_who_saw_all_of_it_or_nothing) {
+BOOST_AUTO_TEST_CASE(a_transaction_and_reads_of_all_or_none_of_it) {
     BOOST_TEST(believed({any_time(operation(1, {put(0, Trail{}), put(1, Trail{})})),
                          any_time(operation(2, {saw(0, {1}), saw(1, {1})})),
                          any_time(operation(3, {saw(0, {}), saw(1, {})}))}));
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_stale_absence) {
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {removal(0, Trail{1})}),
                           operation(3, {put(0, Trail{})}), operation(4, {saw(0, {})})}));
 }
-BOOST_AUTO_TEST_CASE(a_read_of_what_was_not_written_yet) {
+BOOST_AUTO_TEST_CASE(a_read_of_a_later_write) {
     BOOST_TEST(disproved({operation(2, {put(0, Trail{})}), at(0, 1, operation(1, {saw(0, {2})}))}));
 }
 BOOST_AUTO_TEST_CASE(a_torn_transaction) {
@@ -223,12 +223,12 @@ BOOST_AUTO_TEST_CASE(times_that_are_against_the_order) {
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {put(1, Trail{})}),
                           any_time(operation(3, {saw(0, {}), saw(1, {2})}))}));
 }
-BOOST_AUTO_TEST_CASE(what_was_written_twice) {
+BOOST_AUTO_TEST_CASE(a_value_that_was_written_twice) {
     BOOST_TEST(disproved({any_time(operation(1, {update(0, std::nullopt)})),
                           any_time(operation(2, {update(0, std::nullopt)})),
                           operation(3, {saw(0, {1, 2, 1})})}));
 }
-BOOST_AUTO_TEST_CASE(a_refusal_behind_the_success_of_the_same_token) {
+BOOST_AUTO_TEST_CASE(a_refusal_after_the_success_of_the_same_token) {
     TableOperation attempt = operation(3, {refused(provided(saw(0, {1, 2}), 1))});
     attempt.attempt_of = 2;
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}),

@@ -104,7 +104,7 @@ class Installed(unittest.TestCase):
         ran = output(str(program), env={"LD_LIBRARY_PATH": libraries}, cwd=folder)
         self.assertRegex(ran, r"^locked orders/42 with token [0-9]+\n$")
 
-    def test_the_first_program_compiles_as_its_page_says(self):
+    def test_the_first_program_compiles_as_documented(self):
         page, folder = self.first_program()
         line = next(line.strip() for line in page.splitlines() if line.startswith("    c++ "))
         flags = self.pkg_config("--cflags", "--libs").strip()

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(has_one_of_ten_types) {
     BOOST_TEST((AttributeValue().type() == AttributeType::null));
 }
 
-BOOST_AUTO_TEST_CASE(is_equal_to_its_like_alone) {
+BOOST_AUTO_TEST_CASE(is_equal_only_to_the_same_value) {
     const auto values = one_of_each();
     const auto same = one_of_each();
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(is_compared_as_a_whole) {
 
 // Strings are ordered by their UTF-8 bytes and binary values by unsigned bytes. A prefix is less
 // than the longer value.
-BOOST_AUTO_TEST_CASE(is_ordered_with_its_own_type_where_that_has_an_order) {
+BOOST_AUTO_TEST_CASE(is_ordered_within_its_type_if_the_type_is_ordered) {
     BOOST_TEST((compare("\xEF\xBF\xBD", "\xF0\x9F\x98\x80") == std::strong_ordering::less));
     BOOST_TEST((compare("a", "ab") == std::strong_ordering::less));
     BOOST_TEST((compare("a", "a") == std::strong_ordering::equal));
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(has_the_size_that_the_service_counts) {
 }
 
 // A scalar counts as one level.
-BOOST_AUTO_TEST_CASE(has_as_many_levels_as_lie_in_each_other) {
+BOOST_AUTO_TEST_CASE(counts_its_nested_levels) {
     BOOST_TEST(nesting_depth("a") == 1);
     BOOST_TEST(nesting_depth(strings({"a"})) == 1);
     BOOST_TEST(nesting_depth(nested(32, false)) == 32);
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(keeps_its_members_in_order) {
     BOOST_TEST((binaries({"\x80", "\x7F"}).members().front() == Binary{"\x7F"}));
 }
 
-BOOST_AUTO_TEST_CASE(knows_its_members) {
+BOOST_AUTO_TEST_CASE(contains_its_members) {
     const auto set = numbers({"1", "2"});
     BOOST_TEST(set.contains(number("2.00")));
     BOOST_TEST(!set.contains(number("3")));

@@ -57,7 +57,7 @@ AttributeValue nested(std::size_t levels, bool in_maps) {
 
 BOOST_AUTO_TEST_SUITE(a_stored_item)
 
-BOOST_AUTO_TEST_CASE(comes_back_as_it_was) {
+BOOST_AUTO_TEST_CASE(is_decoded_to_the_same_value) {
     RandomValues random(1);
     for (int i = 0; i < 5'000; ++i) {
         const Item item = random.map();
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(has_the_bytes_that_are_documented) {
     BOOST_TEST((encoded_value(BinarySet::make({Binary{"z"}}).value()) == "\x19\x01z"));
 }
 
-BOOST_AUTO_TEST_CASE(has_the_same_bytes_however_it_was_made) {
+BOOST_AUTO_TEST_CASE(has_the_same_bytes_for_any_order_of_insertion) {
     const Item left{{"b", "1"}, {"a", NumberSet::make({Number(2), Number(1)}).value()}};
     Item right{{"a", NumberSet::make({Number(1), Number::parse("2.0").value()}).value()}};
     right.set("c", "gone");
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(is_as_deep_as_the_limit_and_no_deeper) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(that_was_cut_short_or_goes_on_is_damaged) {
+BOOST_AUTO_TEST_CASE(that_is_truncated_or_too_long_is_damaged) {
     RandomValues random(2);
     for (int i = 0; i < 300; ++i) {
         const auto bytes = encoded(random.map());
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(of_any_bytes_is_read_without_harm) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(that_promises_more_than_it_has_costs_nothing) {
+BOOST_AUTO_TEST_CASE(with_a_wrong_count_allocates_no_memory) {
     // A list that claims 2^60 elements; then nested lists, each of which claims to be long.
     BOOST_TEST(is_damage("\x01\x01\x01v\xF5\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x0F"));
     std::string bytes = literal("\x01\x01\x01v");
@@ -199,19 +199,19 @@ BOOST_AUTO_TEST_CASE(that_is_not_in_its_one_form_is_damaged) {
     BOOST_TEST(!is_damage(literal("\x01\x01\x01v\x11\xF4\x03\x01")));
 }
 
-BOOST_AUTO_TEST_CASE(of_a_newer_version_says_so) {
+BOOST_AUTO_TEST_CASE(of_a_newer_version_is_reported) {
     const auto decoded = decode_item("\x02anything");
     BOOST_REQUIRE(!decoded);
     BOOST_TEST((decoded.error().code == ErrorCode::newer_format));
 }
 
-BOOST_AUTO_TEST_CASE(says_where_it_is_damaged) {
+BOOST_AUTO_TEST_CASE(reports_the_position_of_damage) {
     const auto decoded = decode_item(literal("\x01\x01\x01v\x0A"));
     BOOST_REQUIRE(!decoded);
     BOOST_TEST(decoded.error().message == "a stored item is damaged at byte 5 of 5");
 }
 
-BOOST_AUTO_TEST_CASE(has_values_that_come_back_by_themselves) {
+BOOST_AUTO_TEST_CASE(has_values_that_can_be_decoded_separately) {
     RandomValues random(5);
     for (int i = 0; i < 2'000; ++i) {
         const auto value = random.value();

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(has_at_most_400_kilobytes) {
                "Item size to update has exceeded the maximum allowed size");
 }
 
-BOOST_AUTO_TEST_CASE(counts_as_its_size_says_whatever_it_holds) {
+BOOST_AUTO_TEST_CASE(has_a_size_that_is_the_sum_of_its_parts) {
     testing::RandomValues random(1);
     for (int i = 0; i < 50; ++i) {
         Item item = random.map();
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(has_the_key_of_its_table) {
                "cannot contain an empty string value. Key: sk");
 }
 
-BOOST_AUTO_TEST_CASE(is_named_by_its_key_and_nothing_else) {
+BOOST_AUTO_TEST_CASE(needs_exactly_the_attributes_of_its_key) {
     const std::array parts = {hash_key, range_key};
     const auto mismatch = "The provided key element does not match the schema";
     BOOST_TEST(fault(check_key({{"pk", "a"}, {"sk", "b"}}, parts)) == "");

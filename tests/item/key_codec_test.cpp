@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(is_in_the_order_of_neighbouring_numbers) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(comes_back_as_it_was_and_leaves_the_rest) {
+BOOST_AUTO_TEST_CASE(is_decoded_to_the_same_value_and_leaves_the_rest) {
     RandomValues random(2);
     for (const auto type : key_types) {
         for (int i = 0; i < 5'000; ++i) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(is_never_the_beginning_of_another) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(lies_within_its_partition_in_order_of_the_range_key) {
+BOOST_AUTO_TEST_CASE(is_ordered_by_the_range_key_within_its_partition) {
     RandomValues random(4);
     for (int i = 0; i < 5'000; ++i) {
         const auto prefix = partition(random.key(AttributeType::string));
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(lies_within_its_partition_in_order_of_the_range_key) {
 }
 
 // A `begins_with` condition on a sort key is a comparison of encoded prefixes.
-BOOST_AUTO_TEST_CASE(begins_as_its_value_does) {
+BOOST_AUTO_TEST_CASE(has_the_prefix_of_its_value) {
     RandomValues random(5);
     for (const auto type : {AttributeType::string, AttributeType::binary}) {
         for (int i = 0; i < 10'000; ++i) {
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(begins_as_its_value_does) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_any_bytes_is_none_or_itself) {
+BOOST_AUTO_TEST_CASE(decoded_from_random_bytes_is_invalid_or_encodes_to_them) {
     RandomValues random(6);
     for (int i = 0; i < 100'000; ++i) {
         std::string bytes(random.below(30), '\0');
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(of_any_bytes_is_none_or_itself) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(with_a_wrong_byte_is_none_or_another) {
+BOOST_AUTO_TEST_CASE(with_a_changed_byte_is_invalid_or_a_different_key) {
     RandomValues random(7);
     for (int i = 0; i < 50'000; ++i) {
         auto bytes = key(random.number());
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(the_end_of_a_prefix)
 
-BOOST_AUTO_TEST_CASE(is_the_first_that_does_not_begin_with_it) {
+BOOST_AUTO_TEST_CASE(is_the_first_key_without_the_prefix) {
     BOOST_TEST(end_of_prefix("a") == "b");
     BOOST_TEST(end_of_prefix("a\xFF\xFF") == "b");
     BOOST_TEST(end_of_prefix("a\x7F") == "a\x80");

@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(agrees_with_an_independent_implementation) {
     BOOST_TEST(lines > 2000);
 }
 
-BOOST_AUTO_TEST_CASE(is_written_as_the_service_writes_it) {
+BOOST_AUTO_TEST_CASE(is_written_like_the_service_writes_it) {
     BOOST_TEST(normalised("-0") == "0");
     BOOST_TEST(normalised("0.0") == "0");
     BOOST_TEST(normalised("+5") == "5");
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(is_written_as_the_service_writes_it) {
     BOOST_TEST(Number().to_string() == "0");
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_where_it_is_none) {
+BOOST_AUTO_TEST_CASE(is_refused_if_it_is_malformed) {
     for (const std::string text :
          {" ",   "abc",  "NaN", "Infinity", "-Infinity", "0x10",  "1_0", "1,000", " 5",
           "5 ",  "--5",  "1e",  "e5",       ".",         "+",     "-",   "1.2.3", "1e5.0",
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(is_not_rounded_by_arithmetic) {
     BOOST_TEST(answer(subtract(number("1.5e-130"), number("1e-130"))) == underflow_text);
 }
 
-BOOST_AUTO_TEST_CASE(is_what_its_text_says) {
+BOOST_AUTO_TEST_CASE(is_equal_to_the_value_of_its_text) {
     for (const auto& sample : samples()) {
         const auto text = sample.to_string();
         BOOST_TEST(text.size() <= Number::max_text_size);
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(is_what_its_text_says) {
     BOOST_TEST(number("1.0").hash() == number("10e-1").hash());
 }
 
-BOOST_AUTO_TEST_CASE(has_few_others_of_its_hash) {
+BOOST_AUTO_TEST_CASE(has_few_hash_collisions) {
     std::unordered_set<std::size_t> hashes;
     const auto numbers = samples();
     for (const auto& sample : numbers) hashes.insert(sample.hash());
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(has_few_others_of_its_hash) {
     BOOST_TEST(hashes.size() > numbers.size() + 9'000);
 }
 
-BOOST_AUTO_TEST_CASE(is_made_of_an_integer_and_becomes_one) {
+BOOST_AUTO_TEST_CASE(is_converted_from_and_to_an_integer) {
     constexpr auto smallest = std::numeric_limits<std::int64_t>::min();
     constexpr auto largest = std::numeric_limits<std::int64_t>::max();
     for (const std::int64_t value : {std::int64_t{0}, std::int64_t{7}, std::int64_t{-1'500},
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(is_made_of_an_integer_and_becomes_one) {
     BOOST_TEST((number("0.5").to_int64() == std::nullopt));
 }
 
-BOOST_AUTO_TEST_CASE(is_made_of_no_parts_but_those_of_a_number) {
+BOOST_AUTO_TEST_CASE(is_not_made_of_invalid_parts) {
     const auto is_none = [](const Number::Parts& parts) { return !Number::from_parts(parts); };
     BOOST_TEST(is_none({.low = 10}));
     BOOST_TEST(is_none({.negative = true}));

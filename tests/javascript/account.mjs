@@ -10,7 +10,7 @@ const [program, endpoint, name] = process.argv.slice(2);
 const account = await import(pathToFileURL(program));
 
 const cases = {
-  async of_two_that_read_the_same_one_writes() {
+  async one_of_two_concurrent_writers_fails() {
     const client = await opened(100, -500);
     const [first, second] = [await account.read(client, "a"), await account.read(client, "a")];
     assert.equal(await account.write(client, first, -300), true);
@@ -19,7 +19,7 @@ const cases = {
     assert.equal(await account.withdraw(client, "a", 200), -500);
   },
 
-  async nothing_is_lost_among_many() {
+  async concurrent_withdrawals_lose_no_update() {
     await opened(0, -1000);
     const clients = Array.from({length: 8}, () => account.clientFor(endpoint));
     const balances = await Promise.all(Array.from({length: 40}, (_, number) => (
@@ -28,7 +28,7 @@ const cases = {
       Array.from({length: 40}, (_, step) => -400 + 10 * step));
   },
 
-  async a_write_without_an_answer_is_not_done_twice() {
+  async a_write_without_a_response_is_not_repeated() {
     const client = await opened(100, -500);
     const proxy = await swallowing("DynamoDB_20120810.UpdateItem");
     const cut_off = account.clientFor(`http://127.0.0.1:${proxy.address().port}`);

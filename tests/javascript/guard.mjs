@@ -34,13 +34,13 @@ const cases = {
     assert.equal((await guard.read(client, "42")).text, "bob's");
   },
 
-  async nobody_forgets_to_lock() {
+  async a_write_without_a_lock_is_refused() {
     const refused = await refusal(guard.write(client, "42", "unguarded", {}));
     assert.equal(refused.name, "LockRequiredException");
     assert.deepEqual(await guard.read(client, "42"), {text: undefined, version: 0});
   },
 
-  async of_two_that_read_the_same_one_writes() {
+  async one_of_two_concurrent_writers_fails() {
     const headers = guard.lockHeaders(await guard.acquire(endpoint, "42", "ann", 60));
     const {version} = await guard.read(client, "42");
     assert.equal(await guard.writeIfUnchanged(client, "42", "one", version, headers), true);
@@ -50,7 +50,7 @@ const cases = {
     assert.equal(await guard.writeIfUnchanged(client, "42", "two", now.version, headers), true);
   },
 
-  async a_client_may_show_it_with_all_it_asks_for() {
+  async a_client_may_send_the_lock_with_every_request() {
     const shows = guard.show(guard.lockHeaders(await guard.acquire(endpoint, "42", "ann", 60)),
       guard.clientFor(endpoint));
     await guard.write(shows, "42", "ann's", {});

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(of_the_first_version_is_read_and_written_as_it_was) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(has_a_duration_where_its_policy_wants_one) {
+BOOST_AUTO_TEST_CASE(has_a_duration_if_its_policy_needs_one) {
     for (const StealPolicy steal : {StealPolicy::idle, StealPolicy::ask}) {
         const auto shorter = written_before(static_cast<char>(steal));
         BOOST_TEST(!records::decode_class(shorter).has_value());
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(has_a_duration_where_its_policy_wants_one) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(says_whether_it_keeps_drafts_in_a_last_byte) {
+BOOST_AUTO_TEST_CASE(stores_whether_drafts_are_kept_in_its_last_byte) {
     const auto without = written_before(0);
     LockClass expected = read_before(StealPolicy::never);
     expected.drafts = true;

@@ -65,7 +65,7 @@ struct Crowd {
 
 BOOST_AUTO_TEST_SUITE(clients_that_disconnect)
 
-BOOST_AUTO_TEST_CASE(leave_nothing_to_each_other) {
+BOOST_AUTO_TEST_CASE(leave_no_state_to_each_other) {
     Crowd crowd;
     const auto ann = crowd.open("ann");
     const auto bob = crowd.open("bob");

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(ends_with_the_record_of_that_grant) {
     BOOST_CHECK(lender.ended(grant.session, Outcome::expired));
 }
 
-BOOST_AUTO_TEST_CASE(ends_so_when_it_is_released) {
+BOOST_AUTO_TEST_CASE(ends_if_the_grant_is_released) {
     Lender lender;
     const Grant grant = lender.lend("a");
     lender.release(grant);
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(stays_ended_after_a_reboot) {
     BOOST_CHECK(!lender.manager->audit_invariants());
 }
 
-BOOST_AUTO_TEST_CASE(goes_on_while_it_has_another_grant) {
+BOOST_AUTO_TEST_CASE(continues_while_it_has_another_grant) {
     Lender lender;
     const Grant first = lender.lend("a");
     const Grant second = lender.lend("b", first.session);
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(is_forgotten_with_its_grant) {
 }
 
 // A store that was written by an older version has such a record.
-BOOST_AUTO_TEST_CASE(ends_with_its_own_record_where_that_names_no_grant) {
+BOOST_AUTO_TEST_CASE(is_ended_by_its_own_record_if_that_names_no_grant) {
     Lender lender;
     const Grant grant = lender.lend("a");
     auto record = lender.session_record(grant.session);
@@ -191,7 +191,7 @@ std::vector<Grant> lend_many(Lender& lender, std::size_t count) {
     return grants;
 }
 
-BOOST_AUTO_TEST_CASE(are_cleaned_up_when_their_time_has_come_and_none_before) {
+BOOST_AUTO_TEST_CASE(are_cleaned_up_at_their_deadlines_and_not_before) {
     Lender lender;
     const auto grants = lend_many(lender, 3000);
     const BootTime first = grants[1500].deadline;

@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(wait_for_no_sync_in_a_store_that_only_writes) {
     BOOST_TEST(!server.manager->failure().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(are_synced_where_numbers_run_out_before_their_reservation_is_durable) {
+BOOST_AUTO_TEST_CASE(are_synced_if_numbers_run_out_before_their_reservation_is_durable) {
     LockManagerOptions options;
     options.durability = Durability::written;
     options.table.reserve = 400;
@@ -363,7 +363,7 @@ BOOST_AUTO_TEST_CASE(are_left_to_the_thread_while_the_device_is_slow) {
     BOOST_TEST(server.device().waits_of_flusher > before);
 }
 
-BOOST_AUTO_TEST_CASE(that_leave_something_to_write_have_it_written_a_moment_later) {
+BOOST_AUTO_TEST_CASE(with_deferred_writes_have_them_written_soon) {
     SimulatedClock clock;
     FlushingServer server(std::make_unique<Device>(&clock), clock);
     server.acquire("a");

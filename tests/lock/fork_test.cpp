@@ -27,7 +27,7 @@ bool refused(const Result<T>& result) {
 
 BOOST_AUTO_TEST_SUITE(a_child_of_the_process)
 
-BOOST_AUTO_TEST_CASE(renews_nothing_and_holds_nothing) {
+BOOST_AUTO_TEST_CASE(renews_no_session_and_holds_no_lock) {
     testing::SimulatedClock clock;
     testing::FaultyStorage storage(clock);
     LockManagerOptions options;

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(ends_sessions_that_were_not_renewed) {
 }
 
 // The manager's own thread continues meanwhile and checks the time.
-BOOST_AUTO_TEST_CASE(renews_what_came_while_a_thread_did_not_read) {
+BOOST_AUTO_TEST_CASE(judges_renewals_that_arrived_during_the_stall_at_their_time) {
     Server server;
     for (int i = 0; i < 12; ++i) {
         server.clock.advance(milliseconds{100});
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(renews_what_came_while_a_thread_did_not_read) {
     BOOST_CHECK(server.manager->holds(server.ann, "a", Mode::write));
 }
 
-BOOST_AUTO_TEST_CASE(shows_what_stood_before) {
+BOOST_AUTO_TEST_CASE(shows_the_state_before_the_stall) {
     Server server;
     server.clock.advance(milliseconds{2000});
     server.manager->tick();
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_order_of_a_wait_and_its_withdrawal) {
     BOOST_CHECK(server.answers[waits]->error().code == ErrorCode::cancelled);
 }
 
-BOOST_AUTO_TEST_CASE(answers_what_it_kept_when_it_closes) {
+BOOST_AUTO_TEST_CASE(answers_deferred_requests_when_it_closes) {
     Server server;
     server.clock.advance(milliseconds{2000});
     const auto waits = server.acquire(server.bob, no_limit);
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(is_not_one_that_looks_often_enough) {
     BOOST_CHECK(server.granted(server.acquire(server.open("cleo"))));
 }
 
-BOOST_AUTO_TEST_CASE(is_not_one_that_had_nothing_to_mind) {
+BOOST_AUTO_TEST_CASE(is_not_detected_without_sessions) {
     Server server;
     server.manager->ask(CloseSession{server.ann}).value();
     server.manager->ask(CloseSession{server.bob}).value();

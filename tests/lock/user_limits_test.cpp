@@ -84,7 +84,7 @@ std::string refusal_of(const Result<T>& result) {
 
 BOOST_AUTO_TEST_SUITE(a_user_with_limits)
 
-BOOST_AUTO_TEST_CASE(has_so_many_sessions_and_no_more) {
+BOOST_AUTO_TEST_CASE(has_a_maximum_number_of_sessions) {
     Limited limited({.sessions = 2});
     const auto first = limited.open(ann).value();
     BOOST_TEST(refusal_of(limited.acquire_alone(ann, "a")) == "");
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(has_so_many_sessions_and_no_more) {
     limited.is_sound();
 }
 
-BOOST_AUTO_TEST_CASE(has_so_many_grants_in_all_of_its_sessions) {
+BOOST_AUTO_TEST_CASE(has_a_maximum_number_of_grants_in_all_sessions) {
     Limited limited({.grants = 3});
     const auto first = limited.open(ann).value().id;
     const auto second = limited.open(ann).value().id;
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(has_so_many_grants_in_all_of_its_sessions) {
     limited.is_sound();
 }
 
-BOOST_AUTO_TEST_CASE(has_so_many_requests_that_wait) {
+BOOST_AUTO_TEST_CASE(has_a_maximum_number_of_waiting_requests) {
     Limited limited({.grants = 4, .waiters = 2});
     const auto holder = limited.open(bob).value().id;
     BOOST_TEST(refusal_of(limited.acquire(holder, {"a"})) == "");
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(has_so_many_requests_that_wait) {
     limited.is_sound();
 }
 
-BOOST_AUTO_TEST_CASE(has_so_much_memory_in_names_and_notes) {
+BOOST_AUTO_TEST_CASE(has_a_maximum_memory_for_names_and_notes) {
     Limited limited({.lock_bytes = 100'000});
     const auto session = limited.open(ann).value().id;
     const auto set_of = [](char first) {
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(has_so_much_memory_in_names_and_notes) {
     limited.is_sound();
 }
 
-BOOST_AUTO_TEST_CASE(gets_no_grant_of_another_user_beyond_them) {
+BOOST_AUTO_TEST_CASE(cannot_exceed_them_by_a_transfer_or_a_steal) {
     Limited limited({.grants = 1});
     const auto owner = limited.open(ann).value().id;
     const auto full = limited.open(bob).value().id;
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(gets_no_grant_of_another_user_beyond_them) {
     limited.is_sound();
 }
 
-BOOST_AUTO_TEST_CASE(does_not_grow_its_notes_beyond_them) {
+BOOST_AUTO_TEST_CASE(cannot_exceed_them_by_longer_notes) {
     Limited limited({.lock_bytes = 8'000});
     const auto session = limited.open(ann).value().id;
     RenewSession renew;

@@ -59,28 +59,30 @@ BOOST_AUTO_TEST_CASE(in_all_modes) {
     play(bounds, 4);
 }
 
-BOOST_AUTO_TEST_CASE(one_below_the_other) {
+BOOST_AUTO_TEST_CASE(of_parent_and_child_resources) {
     HistoryBounds bounds;
     bounds.resources = {"a", "a/b"};
     bounds.subtrees = true;
     play(bounds, 4);
 }
 
-BOOST_AUTO_TEST_CASE(none_taken_for_another) {
+BOOST_AUTO_TEST_CASE(without_confused_resources) {
     HistoryBounds bounds;
     bounds.modes.push_back(Mode::exclusive);
     bounds.merge = false;
     play(bounds, 3);
 }
 
-BOOST_AUTO_TEST_CASE(in_all_modes_and_by_force_for_long, *boost::unit_test::precondition(wanted)) {
+BOOST_AUTO_TEST_CASE(in_all_modes_and_by_force_in_a_long_run,
+                     *boost::unit_test::precondition(wanted)) {
     HistoryBounds bounds;
     bounds.modes.push_back(Mode::exclusive);
     bounds.forced = true;
     play(bounds, 6);
 }
 
-BOOST_AUTO_TEST_CASE(one_below_the_other_for_long, *boost::unit_test::precondition(wanted)) {
+BOOST_AUTO_TEST_CASE(of_parent_and_child_resources_in_a_long_run,
+                     *boost::unit_test::precondition(wanted)) {
     HistoryBounds bounds;
     bounds.resources = {"a", "a/b"};
     bounds.subtrees = true;

@@ -70,7 +70,7 @@ bool holds_together(const History& history) {
 
 BOOST_AUTO_TEST_SUITE(a_true_history_is_believed)
 
-BOOST_AUTO_TEST_CASE(one_after_the_other) {
+BOOST_AUTO_TEST_CASE(sequential_holders) {
     BOOST_TEST(holds_together({took(1, Mode::write, 1, 0, 1), refused(2, Mode::read, 2, 3),
                                gave(1, 1, 4, 5), took(2, Mode::read, 2, 6, 7),
                                took(3, Mode::read, 3, 8, 9)}));
@@ -82,11 +82,11 @@ BOOST_AUTO_TEST_CASE(a_grant_before_the_reply_to_the_release) {
 BOOST_AUTO_TEST_CASE(tokens_in_either_order_when_grants_overlap) {
     BOOST_TEST(holds_together({took(1, Mode::read, 2, 0, 5), took(2, Mode::read, 1, 1, 6)}));
 }
-BOOST_AUTO_TEST_CASE(refused_behind_a_writer_who_waits_for_a_reader) {
+BOOST_AUTO_TEST_CASE(a_reader_refused_because_of_a_waiting_writer) {
     BOOST_TEST(holds_together({took(1, Mode::read, 1, 0, 1), waiting(took(2, Mode::write, 2, 2, 9)),
                                refused(3, Mode::read, 4, 5), gave(1, 1, 6, 7)}));
 }
-BOOST_AUTO_TEST_CASE(refused_behind_a_writer_who_gave_up_before_the_reader_was_answered) {
+BOOST_AUTO_TEST_CASE(a_reader_refused_because_of_a_writer_that_gave_up_concurrently) {
     BOOST_TEST(
         holds_together({took(1, Mode::read, 1, 0, 20),
                         of(Verb::acquire, Fate::withdrawn, waiting(took(2, Mode::write, 0, 2, 9))),
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(down_and_up_again) {
                                converted(1, Mode::write, 1, 3, 8), refused(2, Mode::read, 10, 11),
                                gave(1, 1, 12, 13)}));
 }
-BOOST_AUTO_TEST_CASE(what_expires_makes_room) {
+BOOST_AUTO_TEST_CASE(a_grant_after_an_expiry) {
     BOOST_TEST(
         holds_together({took(1, Mode::write, 1, 0, 1),
                         of(Verb::expire, Fate::done, took(1, Mode::write, 1, 100, 120)),
@@ -149,15 +149,15 @@ BOOST_AUTO_TEST_CASE(refused_though_free) {
     BOOST_TEST(!holds_together(
         {took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 3), refused(2, Mode::write, 4, 5)}));
 }
-BOOST_AUTO_TEST_CASE(refused_beside_readers) {
+BOOST_AUTO_TEST_CASE(a_reader_refused_because_of_readers) {
     BOOST_TEST(!holds_together({took(1, Mode::read, 1, 0, 1), refused(2, Mode::read, 2, 3)}));
 }
-BOOST_AUTO_TEST_CASE(refused_behind_one_who_had_nothing_to_wait_for) {
+BOOST_AUTO_TEST_CASE(a_refusal_because_of_a_waiter_without_a_blocker) {
     BOOST_TEST(
         !holds_together({of(Verb::acquire, Fate::withdrawn, waiting(took(1, Mode::write, 0, 0, 9))),
                          refused(2, Mode::read, 2, 3)}));
 }
-BOOST_AUTO_TEST_CASE(refused_behind_a_writer_who_had_given_up_before_there_was_a_reader) {
+BOOST_AUTO_TEST_CASE(a_refusal_because_of_a_writer_that_had_already_given_up) {
     BOOST_TEST(!holds_together(
         {of(Verb::acquire, Fate::withdrawn, waiting(took(2, Mode::write, 0, 2, 9))),
          took(1, Mode::read, 1, 10, 20), refused(3, Mode::read, 3, 30), gave(1, 1, 31, 32)}));
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(timed_out_though_free) {
     BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 3),
                                 waiting(refused(2, Mode::write, 4, 900))}));
 }
-BOOST_AUTO_TEST_CASE(a_release_of_what_another_holds) {
+BOOST_AUTO_TEST_CASE(a_release_of_the_grant_of_another_session) {
     BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), gave(2, 1, 2, 3)}));
 }
 BOOST_AUTO_TEST_CASE(a_release_of_another_that_lets_a_third_in) {
@@ -182,14 +182,14 @@ BOOST_AUTO_TEST_CASE(expired_too_early) {
     BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), took(2, Mode::write, 2, 90, 95),
                                 of(Verb::expire, Fate::done, took(1, Mode::write, 1, 100, 120))}));
 }
-BOOST_AUTO_TEST_CASE(raised_beside_a_reader) {
+BOOST_AUTO_TEST_CASE(an_upgrade_while_another_reads) {
     BOOST_TEST(!holds_together({took(1, Mode::read, 1, 0, 1), took(2, Mode::read, 2, 2, 3),
                                 converted(1, Mode::write, 1, 3, 4), gave(2, 2, 6, 7)}));
 }
 BOOST_AUTO_TEST_CASE(raised_with_the_old_token) {
     BOOST_TEST(!holds_together({took(1, Mode::read, 1, 0, 1), converted(1, Mode::write, 1, 1, 2)}));
 }
-BOOST_AUTO_TEST_CASE(not_lowered_for_those_who_are_refused_later) {
+BOOST_AUTO_TEST_CASE(a_reader_refused_after_a_downgrade_to_read) {
     BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), converted(1, Mode::read, 1, 1, 2),
                                 refused(2, Mode::read, 4, 5)}));
 }

@@ -424,7 +424,7 @@ BOOST_AUTO_TEST_CASE(of_8_owners) { run_and_judge(8, 20'000); }
 BOOST_AUTO_TEST_CASE(of_16_owners) { run_and_judge(16, 20'000); }
 
 // A release is attributed to another session, so the recorded history becomes impossible.
-BOOST_AUTO_TEST_CASE(and_notice_what_was_put_in) {
+BOOST_AUTO_TEST_CASE(and_an_injected_fault_is_detected) {
     History history = run(4, 2'000, 7).history;
     BOOST_REQUIRE(!find_contradiction(history));
     const auto kept = std::find_if(history.begin(), history.end(), [](const Operation& operation) {

@@ -470,7 +470,7 @@ BOOST_AUTO_TEST_CASE(at_any_byte_of_any_operation_keeps_every_promise) {
 
 // Even if grants are lost, no token is reused: the range of tokens was reserved by a commit that
 // was synced.
-BOOST_AUTO_TEST_CASE(that_loses_what_was_only_written_leaves_no_token_to_be_given_twice) {
+BOOST_AUTO_TEST_CASE(that_loses_unsynced_writes_repeats_no_token) {
     SimulatedClock clock;
     FaultyStorage storage(clock);
     LockManagerOptions options = by_hand();

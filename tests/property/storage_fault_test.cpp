@@ -190,7 +190,7 @@ bool fail_once(const Operation& operation, Call call, std::uint64_t nth) {
 
 BOOST_AUTO_TEST_SUITE(a_storage_that_fails)
 
-BOOST_AUTO_TEST_CASE(at_its_nth_call_loses_nothing_and_grants_nothing_more) {
+BOOST_AUTO_TEST_CASE(at_its_nth_call_loses_no_grant_and_grants_no_more) {
     for (const Operation& operation : operations()) {
         for (const Call call : {Call::enqueue, Call::write, Call::sync, Call::read}) {
             std::uint64_t failures = 0;

@@ -20,7 +20,7 @@ std::string_view packed() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(a_packed_body)
+BOOST_AUTO_TEST_SUITE(a_compressed_body)
 
 BOOST_AUTO_TEST_CASE(is_unpacked) {
     const auto unpacked = unpack_gzip(packed(), 100);
@@ -29,13 +29,13 @@ BOOST_AUTO_TEST_CASE(is_unpacked) {
     BOOST_TEST(unpacked->bytes.starts_with("hello hello"));
 }
 
-BOOST_AUTO_TEST_CASE(may_have_so_many_bytes_and_no_more) {
+BOOST_AUTO_TEST_CASE(has_a_maximum_unpacked_size) {
     const auto size = unpack_gzip(packed(), 100)->bytes.size();
     BOOST_TEST(!unpack_gzip(packed(), size)->too_long);
     BOOST_TEST(unpack_gzip(packed(), size - 1)->too_long);
 }
 
-BOOST_AUTO_TEST_CASE(that_is_damaged_or_cut_is_none) {
+BOOST_AUTO_TEST_CASE(that_is_damaged_or_truncated_is_refused) {
     for (std::size_t size = 0; size < packed().size(); ++size) {
         BOOST_TEST(!unpack_gzip(packed().substr(0, size), 100).has_value(), size);
     }

@@ -58,7 +58,7 @@ bool has(const ServiceAnswer& answer, const std::string& text) {
 
 BOOST_AUTO_TEST_SUITE(a_request_for_tables)
 
-BOOST_AUTO_TEST_CASE(is_told_by_its_target) {
+BOOST_AUTO_TEST_CASE(is_recognised_by_its_target) {
     ServiceRequest request;
     for (const auto* target :
          {"DynamoDB_20120810.GetItem", "DynamoDBStreams_20120810.GetRecords"}) {
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(is_told_by_its_target) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_answered_with_what_the_tables_say) {
+BOOST_AUTO_TEST_CASE(is_answered_with_the_result_of_the_tables) {
     const World world;
     BOOST_TEST(world.ask("CreateTable", create).status == 200);
     BOOST_TEST(world.ask("PutItem", put).body == "{}");
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(is_judged_in_the_order_of_the_service) {
     BOOST_TEST(answer().find("Value null at 'key'") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(that_fails_by_the_disk_is_no_fault_of_its_own) {
+BOOST_AUTO_TEST_CASE(that_fails_because_of_the_disk_is_a_server_error) {
     rocklock::testing::SimulatedClock clock;
     auto storage = std::make_unique<rocklock::testing::FaultyStorage>(clock);
     auto& disk = *storage;
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(that_fails_by_the_disk_is_no_fault_of_its_own) {
 
 // All other requests are answered on the slower path, which reports errors in the order of the
 // service.
-BOOST_AUTO_TEST_CASE(is_answered_at_once_where_it_gets_a_small_item) {
+BOOST_AUTO_TEST_CASE(is_answered_directly_if_it_gets_a_small_item) {
     const World world;
     world.ask("CreateTable", create);
     world.ask("PutItem", put);

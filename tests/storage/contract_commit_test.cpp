@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_commit)
 
-BOOST_DATA_TEST_CASE(is_done_when_it_is_as_durable_as_asked, every_kind, kind) {
+BOOST_DATA_TEST_CASE(is_complete_when_it_has_the_requested_durability, every_kind, kind) {
     Store store(kind);
     const auto first = store->enqueue(put("a", value(1)), Durability::written);
     const auto second = store->enqueue(put("b", value(1)), Durability::durable);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(closing)
 
-BOOST_DATA_TEST_CASE(writes_what_is_queued_and_refuses_what_comes, every_kind, kind) {
+BOOST_DATA_TEST_CASE(writes_queued_batches_and_refuses_later_ones, every_kind, kind) {
     Store store(kind);
     store->enqueue(put("a", value(1)), Durability::deferred);
     store->close().value();
@@ -151,18 +151,19 @@ void raise_counters(Storage& storage, int threads, int raises) {
     BOOST_TEST(sum == static_cast<std::uint64_t>(threads * raises));
 }
 
-BOOST_DATA_TEST_CASE(raise_counters_and_lose_none, own_kinds, kind) {
+BOOST_DATA_TEST_CASE(increment_counters_without_a_lost_update, own_kinds, kind) {
     Store store(kind);
     raise_counters(*store.storage, 8, 300);
 }
 
-BOOST_AUTO_TEST_CASE(raise_counters_on_disk_and_lose_none, *boost::unit_test::label("rocksdb")) {
+BOOST_AUTO_TEST_CASE(increment_counters_on_disk_without_a_lost_update,
+                     *boost::unit_test::label("rocksdb")) {
     Store store(Kind::rocksdb);
     raise_counters(*store.storage, 8, 100);
 }
 
 // A deferred commit does not stay in the queue, even if no thread waits for it.
-BOOST_DATA_TEST_CASE(leave_no_deferred_commit_behind, own_kinds, kind) {
+BOOST_DATA_TEST_CASE(leave_no_deferred_commit_unwritten, own_kinds, kind) {
     Store store(kind);
     for (int round = 0; round < 50; ++round) {
         std::atomic<CommitNumber> last{0};

@@ -22,7 +22,7 @@ using namespace contract;
 
 BOOST_AUTO_TEST_SUITE(a_store)
 
-BOOST_DATA_TEST_CASE(keeps_what_is_put_and_forgets_what_is_deleted, every_kind, kind) {
+BOOST_DATA_TEST_CASE(returns_stored_values_and_not_deleted_ones, every_kind, kind) {
     Store store(kind);
     BOOST_TEST(!read(*store.storage, "a"));
     store->commit(put("a", value(1, "one"))).value();
@@ -105,7 +105,7 @@ BOOST_DATA_TEST_CASE(numbers_its_commits_in_order, every_kind, kind) {
     store->wait(before, Durability::written).value();
 }
 
-BOOST_DATA_TEST_CASE(applies_what_is_queued_in_order, every_kind, kind) {
+BOOST_DATA_TEST_CASE(applies_queued_batches_in_order, every_kind, kind) {
     Store store(kind);
     CommitNumber last = 0;
     for (std::uint64_t i = 1; i <= 20; ++i) {
@@ -122,7 +122,7 @@ BOOST_DATA_TEST_CASE(accepts_an_empty_batch, every_kind, kind) {
     store->commit(Batch{}, Durability::deferred).value();
 }
 
-BOOST_DATA_TEST_CASE(has_nothing_to_fear_when_new, every_kind, kind) {
+BOOST_DATA_TEST_CASE(is_not_suspect_when_new, every_kind, kind) {
     Store store(kind);
     BOOST_TEST(!store->failure());
     BOOST_TEST(!store->suspect());
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_snapshot)
 
-BOOST_DATA_TEST_CASE(does_not_see_what_comes_later, every_kind, kind) {
+BOOST_DATA_TEST_CASE(does_not_contain_later_writes, every_kind, kind) {
     Store store(kind);
     store->commit(put("a", value(1, "1"))).value();
     store->commit(put("b", value(1, "1"))).value();
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_precondition)
 
-BOOST_DATA_TEST_CASE(lets_a_batch_in_when_it_holds, every_kind, kind) {
+BOOST_DATA_TEST_CASE(admits_a_batch_if_it_holds, every_kind, kind) {
     Store store(kind);
     store->commit(provided(put("a", value(7)), "a", std::nullopt)).value();
     store->commit(provided(put("a", value(8)), "a", 7)).value();
@@ -263,7 +263,7 @@ BOOST_DATA_TEST_CASE(keeps_a_batch_out_when_it_does_not, every_kind, kind) {
 
 // Uses more keys than a cache of versions can hold, with the same names in two families. So some
 // preconditions concern a recent write or deletion, and others an old one.
-BOOST_DATA_TEST_CASE(knows_each_version_whatever_was_asked_before, every_kind, kind) {
+BOOST_DATA_TEST_CASE(checks_every_version_independently_of_earlier_reads, every_kind, kind) {
     constexpr unsigned keys = 1500;
     constexpr unsigned steps = 20000;
     const Store store(kind);

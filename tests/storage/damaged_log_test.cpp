@@ -136,7 +136,7 @@ struct Fixture {
 
 BOOST_AUTO_TEST_SUITE(a_damaged_log, *boost::unit_test::label("rocksdb"))
 
-BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_bit_is_flipped, Fixture) {
+BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_bit_is_flipped, Fixture) {
     const bool all = std::getenv("ROCKLOCK_TEST_ALL") != nullptr;
     std::mt19937 random(1);
     for (int i = 0; i < (all ? 1'000 : 60); ++i) {
@@ -152,7 +152,7 @@ BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_bit_is_flipped, Fi
 
 // If a length in the header of a record is wrong, other bytes are read as the next record. RocksDB
 // takes a record that ends beyond the end of the log for an incomplete last write.
-BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_length_is_wrong, Fixture) {
+BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_length_is_wrong, Fixture) {
     const fs::path& log = logs.back();
     const std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);
@@ -165,8 +165,7 @@ BOOST_FIXTURE_TEST_CASE(loses_nothing_that_was_synced_where_a_length_is_wrong, F
     BOOST_TEST(open_with(log, longer, "boot-1").refused);
 }
 
-BOOST_FIXTURE_TEST_CASE(is_read_up_to_a_write_that_was_torn_and_says_how_much_is_left_out,
-                        Fixture) {
+BOOST_FIXTURE_TEST_CASE(is_read_up_to_a_torn_write_and_reports_the_discarded_bytes, Fixture) {
     const fs::path& log = logs.back();
     const std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);
@@ -183,7 +182,7 @@ BOOST_FIXTURE_TEST_CASE(is_read_up_to_a_write_that_was_torn_and_says_how_much_is
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(is_refused_where_its_end_is_missing_and_was_synced, Fixture) {
+BOOST_FIXTURE_TEST_CASE(is_refused_if_its_synced_end_is_missing, Fixture) {
     const fs::path& log = logs.back();
     std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);
@@ -220,7 +219,7 @@ BOOST_AUTO_TEST_CASE(has_marks_that_are_found_across_blocks_and_not_in_other_sto
 
 // A log is created after the previous log has been synced, and the commits in the new log record
 // that.
-BOOST_AUTO_TEST_CASE(is_refused_where_a_later_log_says_that_it_was_synced) {
+BOOST_AUTO_TEST_CASE(is_refused_if_a_later_log_records_that_it_was_synced) {
     const TemporaryDirectory directory;
     const std::uint64_t key = sync_mark_key("identity");
     const auto judge = [&](const std::string& first, const std::string& second) {

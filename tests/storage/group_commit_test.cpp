@@ -102,7 +102,7 @@ using enum Durability;
 
 BOOST_FIXTURE_TEST_SUITE(a_leader, Fixture)
 
-BOOST_AUTO_TEST_CASE(writes_all_that_queue_as_one) {
+BOOST_AUTO_TEST_CASE(writes_all_queued_batches_as_one) {
     enqueue(written);
     enqueue(deferred);
     const auto last = enqueue(written);
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(writes_all_that_queue_as_one) {
     BOOST_TEST(engine.done() == "w3");
 }
 
-BOOST_AUTO_TEST_CASE(syncs_once_if_anyone_asked) {
+BOOST_AUTO_TEST_CASE(syncs_once_if_a_caller_requests_it) {
     enqueue(durable);
     enqueue(durable);
     const auto last = enqueue(written);
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(does_not_sync_unless_a_commit_needs_it) {
     BOOST_TEST(engine.done() == "w1s w1 w1");
 }
 
-BOOST_AUTO_TEST_CASE(syncs_alone_what_is_written_already) {
+BOOST_AUTO_TEST_CASE(only_syncs_batches_that_are_already_written) {
     const auto number = enqueue(written);
     BOOST_TEST(wait(number, written).has_value());
     BOOST_TEST(wait(number, durable).has_value());
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(syncs_alone_what_is_written_already) {
     BOOST_TEST(engine.done() == "w1 s");
 }
 
-BOOST_AUTO_TEST_CASE(writes_what_was_deferred_while_it_wrote) {
+BOOST_AUTO_TEST_CASE(writes_batches_that_were_deferred_during_its_write) {
     engine.gate_next = true;
     std::jthread leader([&] { must(wait(enqueue(durable), durable)); });
     engine.entered.acquire();
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(leaves_a_sync_to_waiters_that_arrived_during_the_write) {
 
 // Other threads continue to enqueue deferred commits. The leader does not serve them without a
 // limit.
-BOOST_AUTO_TEST_CASE(is_relieved_by_another_when_it_has_led_for_long) {
+BOOST_AUTO_TEST_CASE(is_replaced_by_another_leader_after_some_rounds) {
     engine.on_write = [&](int number) {
         if (number <= 9) enqueue(deferred);
         if (number == 9) {
@@ -230,9 +230,9 @@ BOOST_AUTO_TEST_CASE(is_relieved_by_another_when_it_has_led_for_long) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_sync_beside_the_leader, Fixture)
+BOOST_FIXTURE_TEST_SUITE(a_sync_in_parallel_with_the_leader, Fixture)
 
-BOOST_AUTO_TEST_CASE(makes_durable_what_is_written_while_others_write) {
+BOOST_AUTO_TEST_CASE(makes_written_batches_durable_during_other_writes) {
     engine.concurrent = true;
     const auto first = enqueue(written);
     BOOST_TEST(wait(first, written).has_value());
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(makes_durable_what_is_written_while_others_write) {
     BOOST_TEST(engine.done() == "w1 w1 s");
 }
 
-BOOST_AUTO_TEST_CASE(writes_first_what_is_queued) {
+BOOST_AUTO_TEST_CASE(writes_queued_batches_first) {
     engine.concurrent = true;
     const auto number = enqueue(deferred);
     BOOST_TEST(group.sync_through(number).has_value());
@@ -260,13 +260,13 @@ BOOST_AUTO_TEST_CASE(writes_first_what_is_queued) {
     BOOST_TEST(engine.done() == "w1 s");
 }
 
-BOOST_AUTO_TEST_CASE(is_the_leaders_where_the_engine_cannot_do_both) {
+BOOST_AUTO_TEST_CASE(is_done_by_the_leader_if_the_engine_cannot_do_both) {
     const auto number = enqueue(written);
     BOOST_TEST(group.sync_through(number).has_value());
     BOOST_TEST(engine.done() == "w1s");
 }
 
-BOOST_AUTO_TEST_CASE(fails_the_store_where_it_fails) {
+BOOST_AUTO_TEST_CASE(fails_the_store_if_it_fails) {
     engine.concurrent = true;
     const auto number = enqueue(written);
     engine.fail_syncs = true;
@@ -297,13 +297,13 @@ BOOST_AUTO_TEST_CASE(of_a_sync_is_returned_to_all_callers_and_stays) {
     BOOST_TEST(engine.done() == "w2s");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_write_is_told_by_its_code) {
+BOOST_AUTO_TEST_CASE(of_a_write_is_reported_by_its_code) {
     engine.fail_writes = true;
     BOOST_TEST((wait(enqueue(written), written).error().code == ErrorCode::no_space));
     BOOST_TEST((group.failure()->code == ErrorCode::no_space));
 }
 
-BOOST_AUTO_TEST_CASE(of_a_lone_sync_does_not_take_back_what_is_written) {
+BOOST_AUTO_TEST_CASE(of_a_separate_sync_does_not_undo_writes) {
     const auto number = enqueue(written);
     BOOST_TEST(wait(number, written).has_value());
     engine.fail_syncs = true;
@@ -354,9 +354,9 @@ BOOST_AUTO_TEST_CASE(found_by_a_reader_lets_the_leader_finish) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_step_by_hand, Fixture)
+BOOST_FIXTURE_TEST_SUITE(a_manual_step, Fixture)
 
-BOOST_AUTO_TEST_CASE(writes_so_many_and_no_more) {
+BOOST_AUTO_TEST_CASE(writes_at_most_the_given_number) {
     const auto first = enqueue(durable);
     const auto second = enqueue(durable);
     BOOST_TEST(group.step(1, false).has_value());

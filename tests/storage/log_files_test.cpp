@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_SUITE(log_files, *boost::unit_test::label("rocksdb"))
 
 BOOST_FIXTURE_TEST_SUITE(a_log_that_is_synced, Fixture)
 
-BOOST_AUTO_TEST_CASE(has_space_laid_out_before_it_and_is_read_to_where_it_was_written) {
+BOOST_AUTO_TEST_CASE(is_preallocated_and_read_up_to_its_last_record) {
     BOOST_TEST(bytes.size() > written_of(bytes) + 10'000);
     BOOST_TEST(opened_with(bytes, false) == count);
     BOOST_TEST(opened_with(bytes, true) == count);
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(may_end_in_the_midst_of_a_write) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_damaged_where_a_byte_is_another) {
+BOOST_AUTO_TEST_CASE(is_damaged_if_a_byte_differs) {
     std::string damaged = bytes;
     damaged[written_of(bytes) / 2] ^= 0x10;
     BOOST_TEST(opened_with(damaged, false) == -1);
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(is_damaged_where_a_byte_is_another) {
 }
 
 // RocksDB alone takes the zeros for preallocated space and continues after them.
-BOOST_AUTO_TEST_CASE(is_damaged_where_something_is_missing) {
+BOOST_AUTO_TEST_CASE(is_damaged_if_a_part_is_missing) {
     constexpr std::size_t from = LogTail::block_bytes - 4'096;
     BOOST_REQUIRE(written_of(bytes) > LogTail::block_bytes + record_bytes);
     std::string damaged = bytes;

@@ -43,7 +43,7 @@ std::string block_but(std::size_t left) {
 
 BOOST_AUTO_TEST_SUITE(log_tail)
 
-BOOST_AUTO_TEST_CASE(is_the_end_of_a_file_that_has_nothing_laid_out) {
+BOOST_AUTO_TEST_CASE(is_the_end_of_a_file_without_preallocated_zeros) {
     for (const std::string& log :
          {std::string(), record("a"), record("a") + record("bb"), record("a").substr(0, 5),
           record("a") + record("bb").substr(0, 8), block_but(3) + zeros(3) + record("a")}) {
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(is_within_a_record_of_which_the_rest_was_not_written) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(has_a_gap_where_records_follow_zeros) {
+BOOST_AUTO_TEST_CASE(has_a_gap_if_records_follow_zeros) {
     const std::string before = record("before");
     const std::string in_block = before + zeros(50) + record("after") + zeros(100);
     BOOST_TEST(tail_of(in_block).gap().value() == before.size());
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(has_a_gap_where_records_follow_zeros) {
 }
 
 // RocksDB itself reports the error.
-BOOST_AUTO_TEST_CASE(is_left_alone_where_a_record_cannot_be_followed) {
+BOOST_AUTO_TEST_CASE(is_the_end_of_the_file_if_a_record_cannot_be_parsed) {
     const std::string strange_kind = record("a") + record("b", 77) + zeros(100);
     BOOST_TEST(tail_of(strange_kind).end() == strange_kind.size());
     std::string too_long = block_but(20);
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(is_left_alone_where_a_record_cannot_be_followed) {
 }
 
 // Only the last record is examined. RocksDB finds damage before it.
-BOOST_AUTO_TEST_CASE(is_the_same_where_a_byte_before_it_is_damaged) {
+BOOST_AUTO_TEST_CASE(is_unchanged_if_an_earlier_byte_is_damaged) {
     std::string log = record("abc") + record("def");
     log[9] = 'x';
     const std::size_t written = log.size();

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_SUITE(rocksdb_store, *boost::unit_test::label("rocksdb"))
 
 BOOST_FIXTURE_TEST_SUITE(a_store_on_disk, Fixture)
 
-BOOST_AUTO_TEST_CASE(keeps_what_is_written_over_a_close_and_a_crash) {
+BOOST_AUTO_TEST_CASE(keeps_written_data_after_a_close_and_a_crash) {
     {
         auto storage = open().value();
         storage->commit(put("a", "1")).value();
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(keeps_what_is_written_over_a_close_and_a_crash) {
     BOOST_TEST(read(*open().value(), "a") == "2");
 }
 
-BOOST_AUTO_TEST_CASE(keeps_what_is_written_when_its_process_is_killed) {
+BOOST_AUTO_TEST_CASE(keeps_written_data_if_its_process_is_killed) {
     const int status = in_child([&] {
         auto storage = open().value();
         storage->commit(put("a", "1"), Durability::written).value();
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(leaves_no_log_to_replay_when_closed) {
     BOOST_TEST(bytes == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(caches_what_was_written_or_read_and_nothing_else) {
+BOOST_AUTO_TEST_CASE(caches_only_items_that_were_written_or_read) {
     {
         auto storage = open().value();
         storage->commit(put("a", "1")).value();
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(is_refused_to_another_process_with_the_pid_of_its_owner) {
     storage->commit(put("a", "1")).value();
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_to_its_own_process_too) {
+BOOST_AUTO_TEST_CASE(is_refused_also_in_the_same_process) {
     auto storage = open().value();
     const auto second = open();
     BOOST_REQUIRE(!second);
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(is_refused_although_the_pid_file_was_removed) {
     BOOST_TEST(status == 0);
 }
 
-BOOST_AUTO_TEST_CASE(is_free_when_its_owner_is_gone) {
+BOOST_AUTO_TEST_CASE(is_free_after_its_owner_has_ended) {
     BOOST_REQUIRE(in_child([&] { return open() ? 0 : 1; }) == 0);
     BOOST_TEST(open().has_value());
 }
@@ -269,13 +269,13 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(an_open_that_fails, Fixture)
 
-BOOST_AUTO_TEST_CASE(says_that_a_file_is_not_a_store) {
+BOOST_AUTO_TEST_CASE(reports_that_a_file_is_not_a_store) {
     write_file(path, "text");
     BOOST_TEST((refusal() == ErrorCode::not_a_store));
     BOOST_TEST(contents(path) == "text");
 }
 
-BOOST_AUTO_TEST_CASE(says_that_a_directory_of_other_things_is_not_a_store) {
+BOOST_AUTO_TEST_CASE(reports_that_a_directory_of_other_files_is_not_a_store) {
     fs::create_directory(path);
     write_file(path + "/thesis.txt", "text");
     BOOST_TEST((refusal() == ErrorCode::not_a_store));
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(says_that_a_directory_of_other_things_is_not_a_store) {
     BOOST_TEST((names(path) == std::set<std::string>{"db", "thesis.txt"}));
 }
 
-BOOST_AUTO_TEST_CASE(says_that_there_is_none_when_it_may_not_make_one) {
+BOOST_AUTO_TEST_CASE(reports_that_there_is_no_store_if_it_may_not_create_one) {
     const auto opened = open(false);
     BOOST_TEST((opened.error().code == ErrorCode::not_a_store));
     BOOST_TEST(!fs::exists(path));
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(says_that_there_is_none_when_it_may_not_make_one) {
     BOOST_TEST(fs::is_empty(path));
 }
 
-BOOST_AUTO_TEST_CASE(makes_nothing_where_the_parent_is_missing) {
+BOOST_AUTO_TEST_CASE(creates_no_directory_if_the_parent_is_missing) {
     const auto opened = open_rocksdb_storage(directory / "no/store", clock);
     BOOST_TEST((opened.error().code == ErrorCode::io_error));
     BOOST_TEST(!fs::exists(directory / "no"));
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(uses_an_empty_directory_and_one_whose_creation_was_interrup
     BOOST_TEST(read(*open().value(), "a") == "1");
 }
 
-BOOST_AUTO_TEST_CASE(says_that_a_store_is_from_a_newer_version) {
+BOOST_AUTO_TEST_CASE(reports_that_a_store_is_from_a_newer_version) {
     {
         auto storage = open().value();
         storage->commit(format_of(2, 3)).value();
@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(says_that_a_store_is_from_a_newer_version) {
     BOOST_TEST((refusal() == ErrorCode::newer_format));
 }
 
-BOOST_AUTO_TEST_CASE(takes_a_store_of_an_older_version_to_its_own) {
+BOOST_AUTO_TEST_CASE(upgrades_a_store_of_an_older_version) {
     const auto stored_format = [](const Storage& storage) {
         const std::string value = *storage.get(Family::meta, "format").value();
         Reader reader(value);
@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(takes_a_store_of_an_older_version_to_its_own) {
 }
 
 // Root can write to any directory, so the child switches to an unprivileged user first.
-BOOST_AUTO_TEST_CASE(says_that_a_directory_cannot_be_written,
+BOOST_AUTO_TEST_CASE(reports_that_a_directory_is_not_writable,
                      *boost::unit_test::precondition(may_be_unprivileged)) {
     open().value();
     const std::string fresh = directory / "readonly";
@@ -390,7 +390,7 @@ BOOST_AUTO_TEST_CASE(at_the_end_of_the_log_is_a_write_cut_short) {
 
 // After a power failure, bytes that were not synced may be garbage. The commits before them are
 // kept.
-BOOST_AUTO_TEST_CASE(in_what_was_not_synced_ends_the_log_after_a_power_cut) {
+BOOST_AUTO_TEST_CASE(in_unsynced_data_ends_the_log_after_a_power_cut) {
     leave_by_crash(Durability::written);
     const auto log = database_file(path, ".log");
     std::string bytes = contents(log);
@@ -409,7 +409,7 @@ BOOST_AUTO_TEST_CASE(in_what_was_not_synced_ends_the_log_after_a_power_cut) {
     BOOST_TEST(storage->discarded_log_bytes() > 100U);
 }
 
-BOOST_AUTO_TEST_CASE(in_what_was_synced_is_corruption_after_a_power_cut_too) {
+BOOST_AUTO_TEST_CASE(in_synced_data_is_corruption_also_after_a_power_cut) {
     leave_by_crash();
     const auto log = database_file(path, ".log");
     std::string bytes = contents(log);
@@ -456,7 +456,7 @@ BOOST_AUTO_TEST_CASE(to_a_table_is_found_when_it_is_read_and_fails_the_store) {
     BOOST_TEST(!fs::exists(path + "/SYNCED"));
 }
 
-BOOST_AUTO_TEST_CASE(to_a_table_that_is_gone_is_corruption) {
+BOOST_AUTO_TEST_CASE(of_a_missing_table_file_is_corruption) {
     leave_by_crash();
     open().value()->close().value();
     for (const auto& entry : fs::directory_iterator(path + "/db")) {
@@ -467,7 +467,7 @@ BOOST_AUTO_TEST_CASE(to_a_table_that_is_gone_is_corruption) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_suspicion, Fixture)
+BOOST_FIXTURE_TEST_SUITE(a_suspect_mark, Fixture)
 
 BOOST_AUTO_TEST_CASE(is_there_until_the_store_is_marked_sound) {
     BOOST_TEST(!open().value()->suspect());
@@ -486,7 +486,7 @@ BOOST_AUTO_TEST_CASE(is_there_until_the_store_is_marked_sound) {
 }
 
 // Uses a file system of two megabytes, mounted in the mount namespace of a child process.
-BOOST_AUTO_TEST_CASE(follows_a_full_disk_and_nothing_is_lost,
+BOOST_AUTO_TEST_CASE(is_recorded_after_a_full_disk_and_no_data_is_lost,
                      *boost::unit_test::precondition(may_mount)) {
     const std::string small = directory / "small";
     fs::create_directory(small);

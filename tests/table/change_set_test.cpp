@@ -70,7 +70,7 @@ BOOST_FIXTURE_TEST_CASE(saves_all_that_it_changes, Shop) {
     BOOST_TEST((written->at == clock.now().wall));
 }
 
-BOOST_FIXTURE_TEST_CASE(says_what_has_changed_when_and_by_whom, Shop) {
+BOOST_FIXTURE_TEST_CASE(reports_each_change_with_its_time_and_writer, Shop) {
     for (const char* id : {"1", "2", "3", "4"}) {
         service->write_item(put("orders", order(id, "old"))).value();
     }
@@ -109,7 +109,7 @@ BOOST_FIXTURE_TEST_CASE(says_what_has_changed_when_and_by_whom, Shop) {
     BOOST_TEST(text_of("4") == "old");
 }
 
-BOOST_FIXTURE_TEST_CASE(compares_what_it_read_only, Shop) {
+BOOST_FIXTURE_TEST_CASE(also_checks_items_that_were_only_read, Shop) {
     service->write_item(put("orders", order("1", "old"))).value();
     auto ann = changes("ann");
     ann.get("orders", key("1")).value();
@@ -132,7 +132,7 @@ BOOST_FIXTURE_TEST_CASE(notices_when_it_reads_again, Shop) {
     BOOST_TEST(again.error().changes.at(0).last_write->by == "bob");
 }
 
-BOOST_FIXTURE_TEST_CASE(takes_the_same_version_where_it_did_not_read, Shop) {
+BOOST_FIXTURE_TEST_CASE(detects_a_change_of_an_unread_item_after_its_put, Shop) {
     auto ann = changes("ann");
     ann.put("orders", order("1", "ann's")).value();
     service->write_item(put("orders", order("1", "first"))).value();
@@ -164,7 +164,7 @@ BOOST_FIXTURE_TEST_CASE(fails_with_another_that_shares_a_version, Shop) {
     BOOST_TEST(error_of(bob.commit()) == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(says_what_is_wrong_with_it, Shop) {
+BOOST_FIXTURE_TEST_CASE(reports_why_it_is_invalid, Shop) {
     auto ann = changes("ann");
     BOOST_TEST(error_of(ann.share_version("orders", key("1"))) ==
                "condition_failed: orders {id: 1} does not exist, so it has no version to share");
@@ -187,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(says_what_is_wrong_with_it, Shop) {
 }
 
 // The condition of an update fails although the version is the right one.
-BOOST_FIXTURE_TEST_CASE(tells_other_refusals_as_they_are, Shop) {
+BOOST_FIXTURE_TEST_CASE(returns_other_errors_unchanged, Shop) {
     service->write_item(put("orders", order("1", "old"))).value();
     auto ann = changes("ann");
     ExpressionParameters words;

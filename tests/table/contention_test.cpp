@@ -56,7 +56,7 @@ void count_up(TableService& service, int threads, int times) {
 BOOST_AUTO_TEST_SUITE(table)
 BOOST_FIXTURE_TEST_SUITE(writers_of_one_item, Tables)
 
-BOOST_AUTO_TEST_CASE(all_get_through_and_lose_nothing) { count_up(*service, 64, 20); }
+BOOST_AUTO_TEST_CASE(all_succeed_without_a_lost_update) { count_up(*service, 64, 20); }
 
 BOOST_AUTO_TEST_CASE(win_a_condition_one_at_a_time) {
     service->create_table(table_of("counters", "pk S")).value();
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(leave_an_index_that_fits_the_item) {
     BOOST_TEST(rows(Family::index) == rows(Family::items));
 }
 
-BOOST_AUTO_TEST_CASE(write_into_a_table_or_find_it_gone) {
+BOOST_AUTO_TEST_CASE(write_into_a_table_or_find_it_deleted) {
     service->create_table(table_of("counters", "pk S")).value();
     std::atomic<int> wrong = 0;
     in_threads(4, [&](int thread) {
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(writers_of_one_item_on_a_disk)
 
-BOOST_AUTO_TEST_CASE(all_get_through_and_lose_nothing, *boost::unit_test::label("rocksdb")) {
+BOOST_AUTO_TEST_CASE(all_succeed_without_a_lost_update, *boost::unit_test::label("rocksdb")) {
     testing::TemporaryDirectory directory;
     testing::SimulatedClock clock;
     const auto storage = open_rocksdb_storage(directory / "store", clock).value();

@@ -168,7 +168,7 @@ void write_many(TableService& service, Model& model) {
 BOOST_AUTO_TEST_SUITE(table)
 BOOST_AUTO_TEST_SUITE(item_counts_of_a_table)
 
-BOOST_FIXTURE_TEST_CASE(are_those_of_its_items_whatever_is_written, Tables) {
+BOOST_FIXTURE_TEST_CASE(are_correct_after_any_write, Tables) {
     service->create_table(orders()).value();
     BOOST_TEST(told(*service) == Told());
     Model model;
@@ -186,7 +186,7 @@ BOOST_FIXTURE_TEST_CASE(are_those_of_its_items_whatever_is_written, Tables) {
     BOOST_TEST(told(*service) == Told());
 }
 
-BOOST_FIXTURE_TEST_CASE(are_those_of_an_index_that_was_made_later, Tables) {
+BOOST_FIXTURE_TEST_CASE(are_correct_for_an_index_that_was_created_later, Tables) {
     service->create_table(table_of("orders", "pk S")).value();
     Model model;
     for (int i = 0; i < 10; ++i) {

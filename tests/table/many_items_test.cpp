@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(does_all_of_its_actions) {
     BOOST_TEST(answer.consumed.at(1).units == 6.0);
 }
 
-BOOST_AUTO_TEST_CASE(does_nothing_when_a_condition_fails_and_gives_every_reason) {
+BOOST_AUTO_TEST_CASE(changes_no_item_if_a_condition_fails_and_reports_every_reason) {
     service->write_item(put("locks", {{"pk", "l"}, {"holder", "ann"}})).value();
     TransactWrite request;
     request.actions = {
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(is_cancelled_by_faults_that_need_the_table_or_the_item) {
     BOOST_TEST(!item("orders", "a"));
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_as_a_whole_for_faults_of_the_request_alone) {
+BOOST_AUTO_TEST_CASE(is_refused_completely_for_faults_of_the_request) {
     TransactWrite request;
     BOOST_TEST(error_of(service->transact_write(request)) ==
                "invalid_argument: 1 validation error detected: Value '[]' at 'transactItems' "
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(forgets_tokens_that_are_too_old) {
 
 // Transactions without a common token or item do not conflict, even if they delete the same expired
 // tokens.
-BOOST_AUTO_TEST_CASE(needs_one_commit_however_many_others_forget_old_tokens) {
+BOOST_AUTO_TEST_CASE(needs_one_commit_even_if_others_delete_old_tokens) {
     for (int i = 0; i < 100; ++i) {
         TransactWrite request;
         request.token = "old-" + std::to_string(i);
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(writes_all_or_finds_a_fault_before_it_writes_any) {
     BOOST_TEST(rows(Family::items) == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(reads_what_is_there_and_leaves_out_what_is_not) {
+BOOST_AUTO_TEST_CASE(returns_present_items_and_omits_absent_ones) {
     service->write_item(put("orders", {{"pk", "a"}, {"n", number(1)}})).value();
     BatchGet request;
     request.tables.push_back({"orders", {{{"pk", "a"}}, {{"pk", "b"}}}, false, {}});
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(reads_what_is_there_and_leaves_out_what_is_not) {
                "invalid_argument: Provided list of item keys contains duplicates");
 }
 
-BOOST_AUTO_TEST_CASE(leaves_for_another_time_what_does_not_fit_into_sixteen_megabytes) {
+BOOST_AUTO_TEST_CASE(leaves_keys_unprocessed_beyond_16_mb) {
     BatchGet request;
     request.tables.push_back({"orders", {}, false, {}});
     for (int i = 0; i < 50; ++i) {

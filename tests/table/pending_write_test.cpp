@@ -33,7 +33,7 @@ Item thing(std::string id, std::string text) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(a_write_that_is_begun)
+BOOST_AUTO_TEST_SUITE(a_pending_write)
 
 BOOST_FIXTURE_TEST_CASE(is_done_once_it_is_finished, Things) {
     const auto pending = service->begin_write(put("things", thing("1", "new")));
@@ -47,7 +47,7 @@ BOOST_FIXTURE_TEST_CASE(is_done_once_it_is_finished, Things) {
     BOOST_TEST(count() == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(is_done_with_others, Things) {
+BOOST_FIXTURE_TEST_CASE(is_committed_together_with_others, Things) {
     std::vector<std::unique_ptr<PendingWrite>> all;
     for (int i = 0; i < 10; ++i) {
         all.push_back(service->begin_write(put("things", thing(std::to_string(i), "x"))));
@@ -60,7 +60,7 @@ BOOST_FIXTURE_TEST_CASE(is_done_with_others, Things) {
     BOOST_TEST(count() == 10);
 }
 
-BOOST_FIXTURE_TEST_CASE(does_not_happen_where_another_came_between, Things) {
+BOOST_FIXTURE_TEST_CASE(is_refused_if_another_write_came_first, Things) {
     const auto first = service->begin_write(put("things", thing("1", "first")));
     const auto second = service->begin_write(put("things", thing("1", "second")));
     BOOST_TEST_REQUIRE((first && second));
@@ -90,7 +90,7 @@ BOOST_FIXTURE_TEST_CASE(is_decided_again_by_write, Things) {
     BOOST_TEST(count() == 2);
 }
 
-BOOST_FIXTURE_TEST_CASE(tells_a_refusal, Things) {
+BOOST_FIXTURE_TEST_CASE(reports_an_error, Things) {
     service->write_item(put("things", thing("1", "old"))).value();
     const auto pending = service->begin_write(
         proof::provided(put("things", thing("1", "new")), "attribute_not_exists(id)"));
@@ -110,7 +110,7 @@ BOOST_FIXTURE_TEST_CASE(is_committed_and_counted_if_it_is_not_finished, Things) 
     BOOST_TEST(service->sweep_expired({}).value().examined == 0U);
 }
 
-BOOST_FIXTURE_TEST_CASE(is_not_counted_by_a_close_that_comes_between, Things) {
+BOOST_FIXTURE_TEST_CASE(succeeds_although_the_service_is_closed_meanwhile, Things) {
     const auto pending = service->begin_write(put("things", thing("1", "new")));
     BOOST_TEST_REQUIRE(pending != nullptr);
     BOOST_TEST(error_of(service->close()) == "");

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(reads_page_by_page_in_both_directions) {
     BOOST_TEST(service->query(request).value().count == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(filters_what_it_has_read) {
+BOOST_AUTO_TEST_CASE(filters_after_it_has_read_the_page) {
     auto request = query("pk = :p", {{":p", "a"}, {":g", "even"}});
     request.expressions.filter = "g = :g";
     request.expressions.projection = "sk";
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_scan, WithItems)
 
-BOOST_AUTO_TEST_CASE(goes_on_in_the_segment_in_which_it_stopped) {
+BOOST_AUTO_TEST_CASE(continues_in_the_segment_in_which_it_stopped) {
     service->create_table(table_of("many", "pk S")).value();
     for (int i = 0; i < 50; ++i) {
         service->write_item(put("many", {{"pk", std::to_string(i)}})).value();
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(finds_every_item_once_page_by_page_and_segment_by_segment) 
     }
 }
 
-BOOST_AUTO_TEST_CASE(finds_what_an_index_holds) {
+BOOST_AUTO_TEST_CASE(finds_the_entries_of_an_index) {
     Scan request;
     request.table = "orders";
     request.options.index = "gidx";
@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(is_refused_in_the_words_of_the_service) {
 BOOST_AUTO_TEST_SUITE_END()
 BOOST_FIXTURE_TEST_SUITE(a_page, Tables)
 
-BOOST_AUTO_TEST_CASE(has_no_more_than_20000_items_however_tiny_they_are) {
+BOOST_AUTO_TEST_CASE(has_at_most_20000_items_of_any_size) {
     service->create_table(table_of("orders", "pk S", "sk N")).value();
     constexpr int items = 20'010;
     BatchWrite batch;
@@ -363,7 +363,7 @@ BOOST_AUTO_TEST_CASE(has_no_more_than_20000_items_however_tiny_they_are) {
     BOOST_TEST(page.last_key.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(ends_with_1_mb_whether_the_filter_lets_it_pass_or_not) {
+BOOST_AUTO_TEST_CASE(ends_after_1_mb_with_or_without_a_filter) {
     service->create_table(table_of("orders", "pk S", "sk N")).value();
     for (int i = 0; i < 30; ++i) {
         service

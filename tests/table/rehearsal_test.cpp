@@ -72,12 +72,12 @@ BatchGet keys(int count) {
 BOOST_AUTO_TEST_SUITE(table)
 BOOST_FIXTURE_TEST_SUITE(a_rehearsal, Rehearsed)
 
-BOOST_AUTO_TEST_CASE(is_off_unless_it_is_asked_for) {
+BOOST_AUTO_TEST_CASE(is_off_by_default) {
     BOOST_TEST(!Rehearsal().is_on());
     BOOST_TEST(outcomes(100) == std::string(100, '.'));
 }
 
-BOOST_AUTO_TEST_CASE(refuses_so_many_of_a_hundred_and_with_the_same_seed_the_same_ones) {
+BOOST_AUTO_TEST_CASE(refuses_a_percentage_and_the_same_requests_with_the_same_seed) {
     Rehearsal rehearsal;
     rehearsal.throttle_percent = 20;
     rehearsal.conflict_percent = 10;
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(refuses_so_many_of_a_hundred_and_with_the_same_seed_the_sam
     BOOST_TEST(outcomes(1'000) != first);
 }
 
-BOOST_AUTO_TEST_CASE(throttles_requests_for_data_and_no_others) {
+BOOST_AUTO_TEST_CASE(throttles_only_requests_for_data) {
     Rehearsal rehearsal;
     rehearsal.throttle_percent = 100;
     rehearse(rehearsal);
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(leaves_parts_of_batches_unprocessed) {
     BOOST_TEST((service->batch_get(keys(101)).error().code == ErrorCode::invalid_argument));
 }
 
-BOOST_AUTO_TEST_CASE(tells_conflicts_with_transactions) {
+BOOST_AUTO_TEST_CASE(reports_conflicts_with_transactions) {
     Rehearsal rehearsal;
     rehearsal.conflict_percent = 100;
     rehearse(rehearsal);
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(tells_conflicts_with_transactions) {
     BOOST_TEST(rows(Family::items) == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(shows_global_indexes_as_they_were) {
+BOOST_AUTO_TEST_CASE(shows_an_earlier_state_of_global_indexes) {
     Rehearsal rehearsal;
     rehearsal.index_lag = seconds(5);
     rehearse(rehearsal);
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(shows_global_indexes_as_they_were) {
 
 // However frequent the writes are, the shown state is never younger than the lag, and older by at
 // most a sixteenth of the lag.
-BOOST_AUTO_TEST_CASE(shows_no_moment_but_that_of_the_lag) {
+BOOST_AUTO_TEST_CASE(shows_exactly_the_state_of_the_lag) {
     Rehearsal rehearsal;
     rehearsal.index_lag = milliseconds(1'600);
     rehearse(rehearsal);
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(shows_no_moment_but_that_of_the_lag) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(lets_expired_items_stay_and_times_to_live_rest) {
+BOOST_AUTO_TEST_CASE(delays_the_removal_of_expired_items_and_changes_of_time_to_live) {
     Rehearsal rehearsal;
     rehearsal.time_to_live_lag = seconds(100);
     rehearsal.time_to_live_pause = seconds(50);
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(lets_expired_items_stay_and_times_to_live_rest) {
     service->update_time_to_live({arn, "expires", false}).value();
 }
 
-BOOST_AUTO_TEST_CASE(of_more_than_all_is_refused) {
+BOOST_AUTO_TEST_CASE(of_more_than_100_percent_is_refused) {
     TableOptions options;
     options.rehearsal.throttle_percent = 101;
     BOOST_TEST((open_tables(*storage, clock, options).error().code == ErrorCode::invalid_argument));

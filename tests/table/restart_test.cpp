@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(finds_tables_and_items_on_the_disk, *boost::unit_test::labe
     BOOST_TEST((*item.item == Item{{"pk", "a"}, {"sk", number(1)}, {"v", "x"}}));
 }
 
-BOOST_FIXTURE_TEST_CASE(removes_what_a_deleted_table_left, Tables) {
+BOOST_FIXTURE_TEST_CASE(removes_the_rows_of_a_deleted_table, Tables) {
     service->create_table(table_of("orders", "pk S")).value();
     service->create_table(table_of("kept", "pk S")).value();
     for (int i = 0; i < 10; ++i) {
@@ -63,7 +63,7 @@ BOOST_FIXTURE_TEST_CASE(removes_what_a_deleted_table_left, Tables) {
     BOOST_TEST(service->list_tables({}).value().names.size() == 1U);
 }
 
-BOOST_FIXTURE_TEST_CASE(completes_an_index_that_was_being_made, Tables) {
+BOOST_FIXTURE_TEST_CASE(completes_an_unfinished_index, Tables) {
     auto wanted = table_of("orders", "pk S");
     add_index(wanted, "gidx", "g S");
     service->create_table(wanted).value();

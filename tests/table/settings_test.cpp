@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(an_arn, WithTable)
 
-BOOST_AUTO_TEST_CASE(is_told_of_tables_and_indexes) {
+BOOST_AUTO_TEST_CASE(is_reported_for_tables_and_indexes) {
     auto wanted = table_of("others", "pk S");
     add_index(wanted, "gidx", "g S");
     TableOptions options;
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(is_told_of_tables_and_indexes) {
     BOOST_TEST(service->describe_table(made.arn).value().arn == made.arn);
 }
 
-BOOST_AUTO_TEST_CASE(stands_for_the_name_in_every_request) {
+BOOST_AUTO_TEST_CASE(can_replace_the_name_in_every_request) {
     service->write_item(put(arn, {{"pk", "a"}})).value();
     BOOST_TEST(service->get_item(get("orders", {{"pk", "a"}})).value().item.has_value());
     BOOST_TEST(service->get_item(get(arn, {{"pk", "a"}})).value().item.has_value());
@@ -252,14 +252,14 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_service, Tables)
 
-BOOST_AUTO_TEST_CASE(keeps_names_for_tables_of_its_own) {
+BOOST_AUTO_TEST_CASE(reserves_names_for_its_own_tables) {
     BOOST_TEST(error_of(service->create_table(table_of("rocklock.locks", "pk S"))) ==
                "invalid_argument: Table names that begin with 'rocklock.' are reserved: "
                "rocklock.locks");
     service->create_table(table_of("rocklock-locks", "pk S")).value();
 }
 
-BOOST_AUTO_TEST_CASE(tells_the_limits_of_an_account) {
+BOOST_AUTO_TEST_CASE(describes_the_limits_of_an_account) {
     const auto limits = service->describe_limits();
     BOOST_TEST(limits.account_read_units == 80'000);
     BOOST_TEST(limits.account_write_units == 80'000);

@@ -52,7 +52,7 @@ struct WithTimeToLive : Tables {
 BOOST_AUTO_TEST_SUITE(table)
 BOOST_FIXTURE_TEST_SUITE(a_sweep, WithTimeToLive)
 
-BOOST_AUTO_TEST_CASE(removes_what_has_expired_with_its_entries_and_spares_all_else) {
+BOOST_AUTO_TEST_CASE(removes_only_expired_items_with_their_index_entries) {
     const auto fraction = Number::parse(std::to_string(now() - 1) + ".5").value();
     const auto later = Number::parse(std::to_string(now()) + ".5").value();
     constexpr std::int64_t year = 366 * 86'400;
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(starts_again_after_its_period_and_not_before) {
     BOOST_TEST(report.removed == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(leaves_tables_alone_whose_items_do_not_expire) {
+BOOST_AUTO_TEST_CASE(ignores_tables_whose_items_do_not_expire) {
     service->create_table(table_of("others", "pk S")).value();
     service->write_item(put("others", {{"pk", "a"}, {"expires", number(now() - 1)}})).value();
     write("a", number(now() - 1));
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(leaves_tables_alone_whose_items_do_not_expire) {
     BOOST_TEST(sweep() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(goes_on_though_its_table_is_gone_or_is_another) {
+BOOST_AUTO_TEST_CASE(continues_if_its_table_was_deleted_or_replaced) {
     for (int i = 0; i < 20; ++i) write(std::to_string(i), number(now() - 1));
     BOOST_TEST(service->sweep_expired({5, {}}).value().removed == 5U);
     service->delete_table("orders").value();
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(never_removes_an_item_that_was_given_a_longer_life) {
 }
 
 // A damaged item is reported, and items in other tables still expire.
-BOOST_AUTO_TEST_CASE(goes_on_with_the_next_table_where_an_item_is_damaged) {
+BOOST_AUTO_TEST_CASE(continues_with_the_next_table_if_an_item_is_damaged) {
     for (const char* name : {"a-first-one", "the-last-one"}) {
         service->create_table(table_of(name, "pk S")).value();
         service->update_time_to_live({name, "expires", true}).value();

@@ -24,7 +24,7 @@ std::string create_error(Tables& tables, const CreateTable& request) {
 BOOST_AUTO_TEST_SUITE(table)
 BOOST_FIXTURE_TEST_SUITE(a_table, Tables)
 
-BOOST_AUTO_TEST_CASE(is_described_as_it_was_made) {
+BOOST_AUTO_TEST_CASE(is_described_as_it_was_created) {
     auto wanted = table_of("orders", "pk S", "sk N");
     add_index(wanted, "gidx", "g B", "sk N");
     SecondaryIndex local;
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(is_made_once) {
                "resource_in_use: Table already exists: orders");
 }
 
-BOOST_AUTO_TEST_CASE(is_gone_with_its_items_when_it_was_deleted) {
+BOOST_AUTO_TEST_CASE(loses_its_items_when_it_is_deleted) {
     auto wanted = table_of("orders", "pk S");
     add_index(wanted, "gidx", "g S");
     const auto first = service->create_table(wanted).value();
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(has_one_thing_changed_by_a_call) {
                                 "AttributeDefinitions are not used."));
 }
 
-BOOST_AUTO_TEST_CASE(tells_the_class_that_it_was_given) {
+BOOST_AUTO_TEST_CASE(describes_its_class) {
     auto wanted = table_of("orders", "pk S");
     BOOST_TEST(!service->create_table(wanted).value().table_class.has_value());
     UpdateTable change;
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(has_no_throughput_on_demand) {
                    "index: gidx when BillingMode is PAY_PER_REQUEST");
 }
 
-BOOST_AUTO_TEST_CASE(gets_an_index_with_entries_of_the_items_it_has_and_loses_it) {
+BOOST_AUTO_TEST_CASE(gets_an_index_with_its_present_items_and_loses_it) {
     service->create_table(table_of("orders", "pk S")).value();
     service->write_item(put("orders", {{"pk", "a"}, {"g", "x"}})).value();
     service->write_item(put("orders", {{"pk", "b"}, {"g", "x"}})).value();

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(is_replaced_as_a_whole_by_another_put) {
     BOOST_TEST((item("a") == Item{{"pk", "a"}, {"m", number(2)}}));
 }
 
-BOOST_AUTO_TEST_CASE(is_gone_when_it_was_deleted_and_may_be_deleted_again) {
+BOOST_AUTO_TEST_CASE(is_absent_after_a_delete_and_may_be_deleted_again) {
     service->write_item(put("orders", {{"pk", "a"}})).value();
     auto write = remove("orders", {{"pk", "a"}});
     write.return_values = ReturnValues::all_old;
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(is_made_by_an_update_but_not_by_one_that_only_takes_away) {
     BOOST_TEST(!item("b"));
 }
 
-BOOST_AUTO_TEST_CASE(answers_what_the_update_touched_before_and_after) {
+BOOST_AUTO_TEST_CASE(returns_the_updated_attributes_before_and_after) {
     service
         ->write_item(
             put("orders", {{"pk", "a"}, {"m", AttributeMap{{"x", number(1)}, {"y", number(2)}}}}))
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(answers_what_the_update_touched_before_and_after) {
                 Item{{"m", AttributeMap{{"x", number(11)}}}, {"z", number(5)}}));
 }
 
-BOOST_AUTO_TEST_CASE(is_not_touched_when_its_condition_fails_and_comes_with_the_error_if_wanted) {
+BOOST_AUTO_TEST_CASE(is_unchanged_if_its_condition_fails_and_returned_in_the_error_if_requested) {
     service->write_item(put("orders", {{"pk", "a"}, {"n", number(1)}})).value();
     auto write = provided(put("orders", {{"pk", "a"}}), "attribute_not_exists(pk)");
     auto refused = service->write_item(write);
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(has_a_greater_version_after_each_write_even_after_it_was_de
     BOOST_TEST(last < (1ULL << 53));
 }
 
-BOOST_AUTO_TEST_CASE(is_told_by_numbers_that_are_written_differently) {
+BOOST_AUTO_TEST_CASE(is_identified_by_numbers_in_any_notation) {
     service->create_table(table_of("numbers", "n N")).value();
     service->write_item(put("numbers", {{"n", Number::parse("1.0").value()}})).value();
     service->write_item(put("numbers", {{"n", Number::parse("10e-1").value()}})).value();
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(looks_for_faults_of_the_request_before_it_looks_for_the_tab
                "resource_not_found: Requested resource not found");
 }
 
-BOOST_AUTO_TEST_CASE(tells_what_it_would_have_cost) {
+BOOST_AUTO_TEST_CASE(reports_the_capacity_that_it_would_have_consumed) {
     auto write = put("orders", {{"pk", "a"}, {"s", std::string(2000, 'x')}});
     write.return_capacity = ReturnCapacity::indexes;
     auto consumed = service->write_item(write).value().consumed.value();
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(an_index, Tables)
 
-BOOST_AUTO_TEST_CASE(has_an_entry_for_each_item_with_its_key_and_no_other) {
+BOOST_AUTO_TEST_CASE(has_an_entry_only_for_items_with_its_key) {
     auto wanted = table_of("orders", "pk S");
     add_index(wanted, "by-customer", "customer S", "day N");
     service->create_table(wanted).value();
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(refuses_items_whose_attribute_can_not_be_its_key) {
 }
 
 // This also applies to updates that only read the key.
-BOOST_AUTO_TEST_CASE(has_a_key_that_no_update_goes_into) {
+BOOST_AUTO_TEST_CASE(has_a_key_that_updates_cannot_enter) {
     auto wanted = table_of("orders", "pk S");
     add_index(wanted, "gidx", "g S");
     service->create_table(wanted).value();
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(has_a_key_that_no_update_goes_into) {
     BOOST_TEST(error("SET a = pk[0]") == scalars + "Key: pk");
 }
 
-BOOST_AUTO_TEST_CASE(costs_where_its_entry_changes) {
+BOOST_AUTO_TEST_CASE(consumes_capacity_if_its_entry_changes) {
     auto wanted = table_of("orders", "pk S");
     add_index(wanted, "gidx", "g S");
     wanted.global_indexes->back().projection = IndexProjection{ProjectionType::keys_only, {}};

@@ -59,14 +59,14 @@ struct WaitingFixture {
 
 BOOST_FIXTURE_TEST_SUITE(a_crash, Fixture)
 
-BOOST_AUTO_TEST_CASE(of_the_process_forgets_what_is_queued) {
+BOOST_AUTO_TEST_CASE(of_the_process_loses_queued_batches) {
     enqueue(put("a"));
     enqueue(put("b"));
     storage.write_next().value();
     BOOST_TEST(listing(*storage.reopen_after_kill()) == "a=");
 }
 
-BOOST_AUTO_TEST_CASE(of_the_machine_forgets_what_is_not_synced) {
+BOOST_AUTO_TEST_CASE(of_the_machine_loses_unsynced_batches) {
     enqueue(put("a"));
     storage.pump().value();
     enqueue(put("b"));
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(leaves_a_store_that_works) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_pump_by_hand, Fixture)
+BOOST_FIXTURE_TEST_SUITE(a_manual_pump, Fixture)
 
 BOOST_AUTO_TEST_CASE(decides_when_a_commit_is_written_and_when_synced) {
     const auto first = enqueue(put("a"));
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(of_a_write_may_have_written_nevertheless) {
     BOOST_TEST(listing(*storage.reopen_after_power_cut(5)) == "");
 }
 
-BOOST_AUTO_TEST_CASE(of_an_enqueue_fails_what_is_queued_too) {
+BOOST_AUTO_TEST_CASE(of_an_enqueue_also_fails_queued_batches) {
     storage.fail_nth(Call::enqueue, 2);
     const auto first = storage.enqueue(put("a"), Durability::durable);
     const auto second = storage.enqueue(put("b"), Durability::durable);
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(of_an_enqueue_fails_what_is_queued_too) {
     BOOST_TEST(listing(*storage.reopen_after_kill()) == "");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_read_is_told_and_forgotten) {
+BOOST_AUTO_TEST_CASE(of_a_read_is_reported_once) {
     storage.commit(put("a")).value();
     storage.fail_nth(Call::read, 1);
     BOOST_TEST(!storage.get(Family::items, "a"));
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(leaves_a_suspicion_until_it_is_marked_sound) {
 
 // Lets each call of each kind fail in turn, until the run succeeds without a failure. If a commit
 // was acknowledged, it survives a power failure, whatever failed.
-BOOST_AUTO_TEST_CASE(anywhere_loses_nothing_that_was_acknowledged) {
+BOOST_AUTO_TEST_CASE(at_any_call_loses_no_acknowledged_change) {
     for (const Call call : {Call::enqueue, Call::write, Call::sync}) {
         bool failed = true;
         for (std::uint64_t nth = 1; failed; ++nth) {

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(a_simulated_clock)
 
-BOOST_AUTO_TEST_CASE(stands_still_until_it_is_advanced) {
+BOOST_AUTO_TEST_CASE(does_not_move_until_it_is_advanced) {
     SimulatedClock clock;
     const Instant before = clock.now();
     BOOST_TEST((clock.now().boot == before.boot));
@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(stands_still_until_it_is_advanced) {
     BOOST_TEST((clock.now().wall - before.wall == 2ms));
 }
 
-BOOST_AUTO_TEST_CASE(has_two_hands_that_do_not_know_each_other) {
+BOOST_AUTO_TEST_CASE(has_independent_boot_and_wall_clocks) {
     SimulatedClock clock;
     const Instant before = clock.now();
     clock.jump_wall(-24h);

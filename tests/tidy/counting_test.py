@@ -53,7 +53,7 @@ class Counting(unittest.TestCase):
         self.assertEqual(count.failures, ["lock: bad"])
         self.assertEqual(count.skips, [("lock: absent", "no second disk")])
 
-    def test_a_plan_that_skips_everything(self):
+    def test_a_plan_that_skips_all_tests(self):
         count = self.count("SKIP", stdout="1..0 # SKIP no second disk\n")
         self.assertEqual((count.passed, count.failures), (0, []))
         self.assertEqual(count.skips, [("lock", "no second disk")])
@@ -71,7 +71,7 @@ class Counting(unittest.TestCase):
     def test_a_program_without_a_count_is_one_test(self):
         self.assertEqual(self.count().passed, 1)
 
-    def test_the_last_words_of_what_failed_are_told(self):
+    def test_the_last_lines_of_failed_tests_are_printed(self):
         said = {"stdout": "first\n\n", "stderr": "\n".join(map(str, range(40)))}
         told = run_tests.last_words({"result": "FAIL", **said})
         self.assertEqual((len(told), told[0], told[-1]), (30, "    | 10", "    | 39"))

@@ -117,7 +117,7 @@ class Comments(unittest.TestCase):
                                                           "        // four.\n\n// Five.\n")
         self.assertEqual([len(block) for block in found], [2, 2, 1])
 
-    def test_a_mark_in_a_literal_is_no_comment(self):
+    def test_a_comment_mark_in_a_literal_is_ignored(self):
         for path, text in (("a.cpp", "auto a = \"https:/" + "/x\"; auto b = '\"'; auto c = \"//\";"),
                            ("a.mjs", "const a = `//`, b = '//', c = x.replace(/[/]\\/\\//, '');"),
                            ("a.py", "a = '#'\nb = f'{a} # b'\n"),

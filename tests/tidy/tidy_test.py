@@ -110,7 +110,7 @@ class Layers(Planted):
         self.write("lib/include/rocklock/a.hpp", "#pragma once\n#include <rocklock/b.hpp>\n")
         self.assert_found(layers.check_layers(self.tree), "base may not include lock")
 
-    def test_a_permission_that_nobody_uses(self):
+    def test_an_unused_permission(self):
         self.write("lib/wire/c.cpp", '#include "lock/b.hpp"\n')
         self.assert_found(layers.check_layers(self.tree), "wire may include base, but does not")
 
@@ -135,11 +135,11 @@ class Layers(Planted):
         self.write("daemon/http/f.cpp", '#include "daemon/http/f.hpp"\n')
         self.assert_found(layers.check_layers(self.tree), "daemon/http/meson.build does not list")
 
-    def test_a_source_in_a_folder_that_is_no_module(self):
+    def test_a_source_in_a_folder_that_is_not_a_module(self):
         self.write("lib/lock/model/d.hpp", "#pragma once\n")
         self.assert_found(layers.check_layers(self.tree), "d.hpp", "its folder is no module")
 
-    def test_a_folder_in_a_folder_is_a_module_of_its_own(self):
+    def test_a_nested_folder_is_a_separate_module(self):
         self.write("lib/meson.build", LIB_BUILD.replace("'wire' :", "'lock/model' : [],\n  'wire' :"))
         self.write("lib/lock/model/meson.build", "sources += files('d.cpp')\n")
         self.write("lib/lock/model/d.cpp", '#include "lock/b.hpp"\n')
@@ -163,7 +163,7 @@ class IncludeOrder(Planted):
         self.write("lib/lock/b.cpp", '#include "lock/b.hpp"\n#include <string>\n')
         self.assert_found(include_order.check_include_order(self.tree), "lib/lock/b.cpp")
 
-    def test_the_order_that_is_made(self):
+    def test_the_fixed_order(self):
         text = ('#include "base/x.hpp"\n#include <rocksdb/db.h>\n#include <string>\n'
                 "#include <rocklock/c.hpp>\n#include <rocklock/b.hpp>\n#include <unistd.h>\n\nint x;\n")
         self.assertEqual(
@@ -227,7 +227,7 @@ class Texts(Planted):
         self.write("tests/javascript/package-lock.json", locked)
         self.assert_found(texts.check_hosts(self.tree), "package-lock.json:1", "registry.invalid")
 
-    def test_what_was_installed_is_not_looked_at(self):
+    def test_installed_packages_are_not_checked(self):
         for folder in ("tests/javascript/node_modules", "tests/java/installed"):
             self.write(f"{folder}/a/README.md", "See https:" + "//host.invalid/page. ")
         self.assertEqual(texts.check_hosts(self.tree) + texts.check_layout(self.tree), [])
@@ -336,7 +336,7 @@ class Clang(Planted):
     def test_a_file_that_does_not_compile(self):
         self.assertTrue(self.tidied("int sum(;\n"))
 
-    def test_what_was_clean_is_looked_at_again_when_a_header_changes(self):
+    def test_a_clean_file_is_checked_again_if_a_header_changes(self):
         self.write("lib/lock/b.hpp", "#pragma once\nclass LockTable {};\n")
         self.assertEqual(self.tidied('#include "lock/b.hpp"\n'), [])
         self.write("lib/lock/b.hpp", "#pragma once\nclass lock_table {};\n")
@@ -370,7 +370,7 @@ class Runner(Planted):
         self.assertIn("not ok 1 - layout\n# docs/a.md: no newline", printed.getvalue())
         self.assertIn("\nok 2 - hosts", printed.getvalue())
 
-    def test_it_says_how_it_is_used(self):
+    def test_it_prints_its_usage(self):
         for words, status, text in ((["--help"], 0, "clang_tidy"), ([], 2, "usage"),
                                     ([".", "build", "nonsense"], 2, "no check nonsense")):
             done = subprocess.run([sys.executable, REPOSITORY / "tests/tidy/tidy.py", *words],

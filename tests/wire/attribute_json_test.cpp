@@ -51,7 +51,7 @@ std::string nested(std::size_t levels, std::string_view open, std::string_view c
 
 BOOST_AUTO_TEST_SUITE(the_json_of_a_value)
 
-BOOST_AUTO_TEST_CASE(is_read_and_written_as_the_service_does) {
+BOOST_AUTO_TEST_CASE(is_read_and_written_like_the_service) {
     for (const std::string text : {
              R"({"S":"x"})",
              R"({"S":""})",
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(is_read_and_written_as_the_service_does) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(comes_back_as_it_was) {
+BOOST_AUTO_TEST_CASE(is_parsed_to_the_same_value) {
     RandomValues random(1);
     for (int i = 0; i < 3'000; ++i) {
         const Item item = random.map();
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(comes_back_as_it_was) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(has_escapes_where_json_wants_them) {
+BOOST_AUTO_TEST_CASE(has_the_escapes_that_json_requires) {
     const AttributeValue value(AttributeMap{{"a\"b", std::string("\0\n\xC3\xA9", 4)}});
     BOOST_TEST(written(value) == R"({"M":{"a\"b":{"S":"\u0000\n)"
                                  "\xC3\xA9"
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(of_placeholders_are_named_in_faults) {
                "converted to a numeric value for key :v");
 }
 
-BOOST_AUTO_TEST_CASE(are_malformed_where_they_are_no_map) {
+BOOST_AUTO_TEST_CASE(are_malformed_if_they_are_not_a_map) {
     for (const auto* text : {"5", "[]", R"("x")"}) {
         AttributeReader items;
         items.map(parsed(text));

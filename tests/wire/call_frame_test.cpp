@@ -152,7 +152,7 @@ void with_exact_copy(std::string_view bytes, Run run) {
 
 BOOST_AUTO_TEST_SUITE(a_framed_call)
 
-BOOST_AUTO_TEST_CASE(of_every_verb_survives_whatever_it_carries) {
+BOOST_AUTO_TEST_CASE(of_every_verb_is_read_as_it_was_written) {
     for (unsigned seed = 0; seed < rounds; ++seed) {
         for (const Call& call : some_calls(seed)) {
             BOOST_TEST_CONTEXT("seed " << seed << " " << verb_name(call.body)) {
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(of_every_verb_survives_whatever_it_carries) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(cut_off_anywhere_is_no_frame_and_its_body_is_read_no_further) {
+BOOST_AUTO_TEST_CASE(that_is_truncated_is_not_a_frame_and_not_parsed) {
     for (unsigned seed = 0; seed < 4; ++seed) {
         for (const Call& call : some_calls(seed)) {
             const auto bytes = call_bytes(call);
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(with_any_byte_changed_is_read_or_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(has_modes_where_it_names_some) {
+BOOST_AUTO_TEST_CASE(has_modes_if_it_names_any) {
     const auto bytes_of = [](std::vector<Mode> modes) {
         Acquire acquire;
         acquire.opens.emplace().principal = "ann";
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(that_promises_more_than_it_has_is_refused) {
     BOOST_TEST(read.error().message == "Locks must be at most 10,000");
 }
 
-BOOST_AUTO_TEST_CASE(with_a_member_that_nobody_knows_is_refused) {
+BOOST_AUTO_TEST_CASE(with_an_unknown_member_is_refused) {
     for (const Call& call : some_calls(0)) {
         const auto bytes = call_bytes(call);
         std::string body(only_frame(bytes).body);
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(with_a_member_that_nobody_knows_is_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(says_what_is_wrong_and_where) {
+BOOST_AUTO_TEST_CASE(reports_the_fault_and_its_path) {
     Acquire acquire;
     acquire.opens.emplace().principal = "ann";
     acquire.locks = {{.resource = "a"}, {.resource = "\xff"}};
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_framed_reply)
 
-BOOST_AUTO_TEST_CASE(to_every_verb_survives_whatever_it_carries) {
+BOOST_AUTO_TEST_CASE(to_every_verb_is_read_as_it_was_written) {
     for (unsigned seed = 0; seed < rounds; ++seed) {
         for (const auto& [asked, reply] : some_replies(seed)) {
             BOOST_TEST_CONTEXT("seed " << seed << " " << verb_name(asked)) {
@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(cut_off_or_changed_is_read_or_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(may_have_members_that_this_version_does_not_know) {
+BOOST_AUTO_TEST_CASE(may_have_members_unknown_to_this_version) {
     std::string bytes;
     append_reply(bytes, 1, 0ms, Released{});
     std::string body(only_frame(bytes).body);
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(frames)
 
-BOOST_AUTO_TEST_CASE(come_one_after_the_other) {
+BOOST_AUTO_TEST_CASE(are_read_in_sequence) {
     std::string bytes;
     append_call(bytes, 1, {Ping{}, {}, {}});
     append_cancel(bytes, 2);
@@ -377,7 +377,7 @@ BOOST_AUTO_TEST_CASE(come_one_after_the_other) {
     BOOST_TEST(!take_frame(rest, max_call_frame_bytes).value().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(that_are_none_are_refused_before_they_are_whole) {
+BOOST_AUTO_TEST_CASE(that_are_invalid_are_refused_before_they_are_complete) {
     std::string short_one("\0\0\0\x08", 4);
     std::string_view bytes = short_one;
     BOOST_TEST(
@@ -392,7 +392,7 @@ BOOST_AUTO_TEST_CASE(that_are_none_are_refused_before_they_are_whole) {
 }
 
 // docs/protocol.md documents these numbers.
-BOOST_AUTO_TEST_CASE(have_the_bytes_that_the_protocol_says) {
+BOOST_AUTO_TEST_CASE(have_the_bytes_of_the_documented_protocol) {
     Acquire acquire;
     acquire.opens.emplace().principal = "ann";
     acquire.locks = {{.resource = "orders/42", .mode = Mode::write}};

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(of_every_verb_survives_being_written) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(about_drafts_says_whose) {
+BOOST_AUTO_TEST_CASE(about_drafts_names_their_owner) {
     const std::string wrong = "give Session and Secret, or, to administer, Principal";
     const std::string session = R"("Session":")" + session_text + '"';
     const std::string secret = R"("Secret":")" + secret_text + '"';
@@ -151,12 +151,12 @@ BOOST_AUTO_TEST_CASE(about_drafts_says_whose) {
     BOOST_TEST(problem("DiscardDraft", R"({"Principal":"ann"})") == "Id is missing");
 }
 
-BOOST_AUTO_TEST_CASE(of_an_unknown_verb_is_none) {
+BOOST_AUTO_TEST_CASE(of_an_unknown_verb_is_rejected) {
     for (const char* verb : {"", "acquire", "Watch ", "Acquire "})
         BOOST_TEST(!call_named(verb).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(with_an_unknown_member_is_refused_whatever_the_verb) {
+BOOST_AUTO_TEST_CASE(with_an_unknown_member_is_refused_for_every_verb) {
     for (const auto& [verb, json] : full_calls()) {
         const auto more =
             (json == "{}" ? "{" : json.substr(0, json.size() - 1) + ",") + R"("Leasems":1})";
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(with_a_member_given_twice_is_refused) {
                "Session and Secret, or Principal, are missing");
 }
 
-BOOST_AUTO_TEST_CASE(lacking_what_is_required_is_refused) {
+BOOST_AUTO_TEST_CASE(without_a_required_member_is_refused) {
     BOOST_TEST(problem("OpenSession", "{}") == "Principal is missing");
     BOOST_TEST(problem("Release", "{}") == "Session is missing");
     BOOST_TEST(problem("ShowLock", "") == "Resource is missing");
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(names_the_text_that_is_not_utf_8) {
     BOOST_TEST(problem("Acquire", "{\"\xff\":1").starts_with("the body is not JSON"));
 }
 
-BOOST_AUTO_TEST_CASE(names_the_place_of_what_is_wrong_and_what_is_allowed) {
+BOOST_AUTO_TEST_CASE(reports_the_path_and_the_allowed_values_of_a_wrong_member) {
     const auto acquire = [](const std::string& locks) {
         return problem("Acquire", R"({"Principal":"ann","Locks":)" + locks + "}");
     };
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(names_the_place_of_what_is_wrong_and_what_is_allowed) {
                    .starts_with("Grant must be a whole number"));
 }
 
-BOOST_AUTO_TEST_CASE(that_is_no_json_object_is_refused) {
+BOOST_AUTO_TEST_CASE(that_is_not_a_json_object_is_refused) {
     for (const std::string json : {"{", "[]", "1", "nonsense", "{}x", "{\"a\":\"\xff\"}"}) {
         BOOST_TEST(!read("Ping", json).has_value(), json);
     }
@@ -357,7 +357,7 @@ BOOST_AUTO_TEST_CASE(with_a_draft_has_an_action_of_a_transaction) {
         R"("ExpressionAttributeNames":{"#t":"text"},"ExpressionAttributeValues":{":t":{"S":"new"}}}}})");
 }
 
-BOOST_AUTO_TEST_CASE(with_a_draft_of_older_parameters_has_them) {
+BOOST_AUTO_TEST_CASE(has_the_legacy_parameters_of_a_draft) {
     Draft draft = some_draft();
     draft.write.expressions = {};
     draft.write.expressions.attribute_updates = {
@@ -381,7 +381,7 @@ BOOST_AUTO_TEST_CASE(with_a_draft_of_older_parameters_has_them) {
     BOOST_TEST(write_reply(*read) == json);
 }
 
-BOOST_AUTO_TEST_CASE(with_a_draft_that_is_none_makes_no_sense) {
+BOOST_AUTO_TEST_CASE(with_an_invalid_draft_is_refused) {
     const std::string json = write_reply(some_draft());
     for (const auto* action :
          {R"({"Check":{}})", "{}", "[]", R"({"Put":{"TableName":"orders"}})"}) {
@@ -393,7 +393,7 @@ BOOST_AUTO_TEST_CASE(with_a_draft_that_is_none_makes_no_sense) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_how_long_things_took_says_its_bounds) {
+BOOST_AUTO_TEST_CASE(of_statistics_lists_the_bounds_of_its_histograms) {
     LockStatistics counts;
     counts.acquire.add(12us);
     counts.acquire.add(2s);
@@ -416,7 +416,7 @@ BOOST_AUTO_TEST_CASE(of_how_long_things_took_says_its_bounds) {
     BOOST_TEST((read().acquire.sum() == 0us));
 }
 
-BOOST_AUTO_TEST_CASE(may_come_from_a_version_that_counted_less) {
+BOOST_AUTO_TEST_CASE(may_lack_statistics_of_newer_versions) {
     const std::string json =
         R"({"Sessions":1,"Held":2,"Waiting":3,"Recovered":0,"Granted":4,"Released":0,"Expired":0,)"
         R"("Stolen":0,"Broken":0,"Transferred":0,"Waits":5,"Refused":0,"PatienceExpired":0,)"
@@ -426,7 +426,7 @@ BOOST_AUTO_TEST_CASE(may_come_from_a_version_that_counted_less) {
     BOOST_TEST(std::get<LockStatistics>(*read).sweep_finds == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(may_have_members_that_this_version_does_not_know) {
+BOOST_AUTO_TEST_CASE(may_have_members_unknown_to_this_version) {
     BOOST_TEST(read_reply(Release{}, R"({"Outcome":"released","Later":1})").has_value());
 }
 
@@ -465,7 +465,7 @@ BOOST_AUTO_TEST_CASE(carries_its_facts) {
     BOOST_TEST(write_error(read_error(json)) == json);
 }
 
-BOOST_AUTO_TEST_CASE(says_which_policy_refuses_a_steal_and_until_when) {
+BOOST_AUTO_TEST_CASE(reports_the_policy_that_refuses_a_steal_and_the_time_to_retry) {
     Error error(ErrorCode::steal_refused, "not yet");
     error.policy = StealPolicy::ask;
     error.retry_after = 6ms;
@@ -477,20 +477,20 @@ BOOST_AUTO_TEST_CASE(says_which_policy_refuses_a_steal_and_until_when) {
     BOOST_TEST((read.retry_after == 6ms));
 }
 
-BOOST_AUTO_TEST_CASE(that_expired_says_when) {
+BOOST_AUTO_TEST_CASE(that_reports_an_expiry_has_its_time) {
     Error error(ErrorCode::session_expired, "over");
     error.ended = Ending{Outcome::expired, "", "", WallTime{4ms}};
     BOOST_TEST(write_error(error).find(R"("ExpiredAt":"1970-01-01T00:00:00.004Z")") !=
                std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(has_a_status_that_says_whose_fault_it_is) {
+BOOST_AUTO_TEST_CASE(has_a_status_for_client_or_server_faults) {
     BOOST_TEST(http_status(ErrorCode::conflict) == 400);
     BOOST_TEST(http_status(ErrorCode::no_space) == 500);
     BOOST_TEST(http_status(ErrorCode::closing) == 503);
 }
 
-BOOST_AUTO_TEST_CASE(that_nobody_can_read_is_shown_as_it_is) {
+BOOST_AUTO_TEST_CASE(that_is_not_valid_json_is_shown_unchanged) {
     BOOST_TEST(read_error("<html>").message.find("<html>") != std::string::npos);
 }
 

@@ -25,13 +25,13 @@ BOOST_AUTO_TEST_CASE(puts_commas_where_they_belong) {
     BOOST_TEST(json.take() == R"({"a":[1,-2,{}],"b":true,"c":null})");
 }
 
-BOOST_AUTO_TEST_CASE(escapes_what_json_and_terminals_must_not_see) {
+BOOST_AUTO_TEST_CASE(escapes_control_characters_for_json_and_terminals) {
     JsonWriter json;
     json.string("\"\\\n\r\t\x01\x1b\x7f ü");
     BOOST_TEST(json.take() == R"("\"\\\n\r\t\u0001\u001b\u007f ü")");
 }
 
-BOOST_AUTO_TEST_CASE(writes_any_text_so_that_it_is_read_back) {
+BOOST_AUTO_TEST_CASE(writes_any_text_so_that_it_can_be_parsed) {
     for (int byte = 0; byte < 0x80; ++byte) {
         const std::string text = "a" + std::string(1, static_cast<char>(byte)) + "z";
         JsonWriter json;

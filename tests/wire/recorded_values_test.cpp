@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(refuse_the_same_values_with_the_same_words) {
     BOOST_TEST(taken > 60);
 }
 
-BOOST_AUTO_TEST_CASE(have_items_that_come_back_as_they_are_told) {
+BOOST_AUTO_TEST_CASE(have_items_that_are_written_as_recorded) {
     std::size_t items = 0;
     for (const auto* topic : {"types-numbers", "put-get", "update-expressions", "query", "scan"}) {
         for (const auto& record : recorded(topic)) {

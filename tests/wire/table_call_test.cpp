@@ -47,7 +47,7 @@ constexpr std::string_view with_indexes =
 
 BOOST_AUTO_TEST_SUITE(a_request_as_json)
 
-BOOST_AUTO_TEST_CASE(that_is_no_object_is_malformed) {
+BOOST_AUTO_TEST_CASE(that_is_not_an_object_is_malformed) {
     for (const auto* text :
          {"", "{", "hello", "[]", "\"x\"", "5", "null", "{} x", "{\"a\":\"\xff\"}"}) {
         const auto body = TableBody::parse(text);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(with_members_of_other_kinds_is_malformed) {
     BOOST_TEST(has(world.ask("Scan", R"({"Limit":{}})"), "SerializationException"));
 }
 
-BOOST_AUTO_TEST_CASE(has_its_faults_told_together) {
+BOOST_AUTO_TEST_CASE(has_its_faults_reported_together) {
     const World world;
     BOOST_TEST(has(world.ask("PutItem", R"({"TableName":"a;","ReturnValues":"x"})"),
                    "4 validation errors detected: Value 'a;' at 'tableName' failed to satisfy "
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(gives_no_tag_twice) {
                    "Duplicate Tag Keys provided as input: Duplicate Tag Key found a"));
 }
 
-BOOST_AUTO_TEST_CASE(for_streams_is_told_that_there_are_none) {
+BOOST_AUTO_TEST_CASE(for_streams_is_refused) {
     const World world;
     std::string request(with_indexes);
     request.insert(1,
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(an_answer_as_json)
 
-BOOST_AUTO_TEST_CASE(tells_costs_and_collections_where_they_are_asked_for) {
+BOOST_AUTO_TEST_CASE(reports_capacity_and_collections_on_request) {
     const World world;
     BOOST_TEST(has(world.ask("CreateTable", with_indexes), R"("IndexName":"by-l")"));
     BOOST_TEST(world.ask("PutItem", R"({"TableName":"things","ReturnConsumedCapacity":"INDEXES",
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(tells_costs_and_collections_where_they_are_asked_for) {
 }
 
 // A repeated transaction is charged for reading its items, at twice the cost of single reads.
-BOOST_AUTO_TEST_CASE(to_a_transaction_that_was_done_before_tells_what_it_read) {
+BOOST_AUTO_TEST_CASE(to_a_repeated_transaction_reports_the_capacity_of_its_reads) {
     const World world;
     BOOST_TEST(has(world.ask("CreateTable", with_indexes), "TableDescription"));
     const std::string request =
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(to_a_transaction_that_was_done_before_tells_what_it_read) {
                R"("ReadCapacityUnits":6.0}}]})");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_table_on_demand_tells_since_when) {
+BOOST_AUTO_TEST_CASE(of_a_table_on_demand_has_the_time_of_the_change) {
     World world;
     world.clock.set_wall(rocklock::WallTime(std::chrono::milliseconds(1'700'000'000'500)));
     BOOST_TEST(has(world.ask("CreateTable", with_indexes), "TableDescription"));
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(of_a_table_on_demand_tells_since_when) {
 }
 
 // These settings of tables and indexes are stored and returned; they have no other effect.
-BOOST_AUTO_TEST_CASE(tells_limits_warmth_and_encryption_as_they_were_given) {
+BOOST_AUTO_TEST_CASE(returns_limits_warm_throughput_and_encryption_as_requested) {
     World world;
     const std::string invalid = "One or more parameter values were invalid: ";
     std::string request(with_indexes);
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(tells_limits_warmth_and_encryption_as_they_were_given) {
                              "the table BillingMode is PROVISIONED"));
 }
 
-BOOST_AUTO_TEST_CASE(of_an_encryption_that_is_not_offered_says_why) {
+BOOST_AUTO_TEST_CASE(of_an_unsupported_encryption_reports_why) {
     const World world;
     const auto made = [&](const std::string& members) {
         std::string request(with_indexes);
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(of_an_encryption_that_is_not_offered_says_why) {
     BOOST_TEST(!has(made(R"("Enabled":false)"), "SSEDescription"));
 }
 
-BOOST_AUTO_TEST_CASE(to_a_question_for_backups_of_no_table_has_a_name_of_its_own) {
+BOOST_AUTO_TEST_CASE(to_a_request_for_backups_of_a_missing_table_has_a_special_error) {
     const World world;
     BOOST_TEST(world.ask("DescribeContinuousBackups", R"({"TableName":"nosuch"})") ==
                R"({"__type":"com.amazonaws.dynamodb.v20120810#TableNotFoundException",)"
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(of_a_cancelled_transaction_has_a_reason_for_each_action) {
                R"({"Code":"ProvisionedThroughputExceeded","Message":"slow"}]})");
 }
 
-BOOST_AUTO_TEST_CASE(says_how_many_drafts_were_kept) {
+BOOST_AUTO_TEST_CASE(reports_the_number_of_kept_drafts) {
     Error stale(ErrorCode::stale_token, "why");
     stale.drafts = 1;
     BOOST_TEST(write_table_error(stale) ==

@@ -44,7 +44,7 @@ class Verbs(Sandbox):
         self.assertEqual((ended.status, ended.error), (400, ended.error))
         self.assertIn(ended.error, ("SessionExpiredException", "SessionNotFoundException"))
 
-    def test_a_deadline_is_the_same_on_both_clocks_whenever_it_is_told(self):
+    def test_a_deadline_is_the_same_on_both_clocks_in_every_response(self):
         api = self.api()
         session = api.call("OpenSession", Principal="ann", LeaseMs=600_000).json
         proof = {"Session": session["Session"], "Secret": session["Secret"]}
@@ -98,7 +98,7 @@ class Verbs(Sandbox):
         refused = api.call("Acquire", Principal="ann", Locks=[{**either, "Mode": "read"}])
         self.assertIn("give exactly one of Modes, Mode and To", refused.json["message"])
 
-    def test_ones_own_other_session_is_said_to_be(self):
+    def test_another_session_of_the_same_principal_is_marked(self):
         api = self.api()
         api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}])
         self.assertTrue(api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}]).json["You"])
@@ -142,7 +142,7 @@ class Verbs(Sandbox):
         answer = self.api().call("Ping").json
         self.assertEqual((answer["Pid"], answer["Store"]), (self.daemon_pid(), "memory"))
 
-    def test_the_numbers_and_what_stands_out(self):
+    def test_statistics_and_outliers(self):
         api = self.api()
         ann, ben = (api.call("OpenSession", Principal=name).json for name in ("ann", "ben"))
         ann, ben = ({"Session": one["Session"], "Secret": one["Secret"]} for one in (ann, ben))
@@ -171,7 +171,7 @@ class Verbs(Sandbox):
         you = [row.get("You") for row in api.call("ListLocks", Asker="ann").json["Locks"]]
         self.assertEqual(you, [True])
 
-    def test_lists_come_in_pages(self):
+    def test_lists_have_pages(self):
         api = self.api()
         for number in range(5):
             api.call("Acquire", Principal="ann", Locks=[{"Resource": f"r{number}"}])
@@ -185,7 +185,7 @@ class Verbs(Sandbox):
 
 
 class Refusals(Sandbox):
-    def test_what_is_malformed_says_what_is_allowed(self):
+    def test_errors_of_malformed_requests_list_the_allowed_values(self):
         api = self.api()
         lock = [{"Resource": "a"}]
         cases = [
@@ -219,7 +219,7 @@ class Refusals(Sandbox):
             self.assertIn(text, answer.json["message"], members)
         self.assertEqual(api.call("ListLocks").json["Locks"], [])
 
-    def test_bodies_that_are_no_json_objects(self):
+    def test_bodies_that_are_not_json_objects(self):
         api = self.api()
         for body in (b"{", b"[]", b"nonsense", b'{"Principal":"\xff"}', b"[" * 200):
             api.send("Acquire", body)
@@ -412,7 +412,7 @@ class Http(Sandbox):
         api.socket.sendall(b"{}")
         self.assertEqual(api.receive().status, 200)
 
-    def test_a_client_that_reads_nothing_costs_others_nothing(self):
+    def test_a_client_that_does_not_read_does_not_delay_others(self):
         api = self.api()
         slow = self.connect()
         slow.socket.setblocking(False)
@@ -448,7 +448,7 @@ class HangingUp(Sandbox):
         other.close()
         wait_until(lambda: self.waiters(api) == 0, "bob is gone")
 
-    def test_a_grant_that_reaches_nobody_is_given_back(self):
+    def test_an_undelivered_grant_is_released(self):
         api = self.api()
         for _ in range(50):
             held = api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}]).json

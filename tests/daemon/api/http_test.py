@@ -161,7 +161,7 @@ class Tcp(TcpSandbox):
             self.assertIn(address, done.stderr)
         self.assertIn("other machines", self.rocklock("serve", "--memory", "--http", "0.0.0.0:0").stderr)
 
-    def test_a_port_that_is_taken(self):
+    def test_a_port_that_is_in_use(self):
         port = self.serve_tcp()
         done = self.rocklock("serve", "--memory", "--socket", self.folder / "other", "--http", f"127.0.0.1:{port}")
         self.assertEqual(done.returncode, 75, done.stderr)
@@ -187,7 +187,7 @@ class Places(TcpSandbox):
             self.assertGreater(int(head.headers["content-length"]), 0)
             self.assertTrue(web.ask("GET", "/", {"Accept": "*/*"}).text.startswith("healthy: "))
 
-    def test_what_is_not_there(self):
+    def test_unknown_paths(self):
         self.serve_tcp()
         web = self.web()
         for place in ("/nothing", "/healthz/", "//", "/metrics\xff"):
@@ -220,7 +220,7 @@ class Places(TcpSandbox):
                 figures[name + (labels or "")] = float(value)
         return figures
 
-    def test_metrics_count_what_happens(self):
+    def test_metrics_count_requests_and_locks(self):
         self.serve_tcp("--durability", "written")
         web = self.web()
         before = self.metrics(web)
@@ -309,7 +309,7 @@ class Events(TcpSandbox):
     def release(self, web, grant):
         return web.call("Release", {name: grant[name] for name in ("Session", "Secret", "Grant")})
 
-    def test_they_come_as_they_happen_and_can_be_taken_up_again(self):
+    def test_they_are_sent_immediately_and_can_be_resumed(self):
         port = self.serve_tcp()
         web = self.web()
         first = Stream(self.web(port), "?prefix=a")
@@ -329,7 +329,7 @@ class Events(TcpSandbox):
         queried = Stream(self.web(), f"?after={granted['id']}&prefix=%61")
         self.assertEqual(queried.event()["id"], released["id"])
 
-    def test_they_are_those_of_watch(self):
+    def test_they_are_the_events_of_watch(self):
         self.serve_tcp()
         web = self.web()
         for _ in range(300):
@@ -343,7 +343,7 @@ class Events(TcpSandbox):
             after = page["After"]
         self.assertEqual(streamed, watched)
 
-    def test_a_gap_is_told(self):
+    def test_a_gap_is_reported(self):
         self.serve_tcp()
         web = self.web()
         web.call("Acquire", LOCK)
@@ -351,7 +351,7 @@ class Events(TcpSandbox):
         self.assertEqual(stream.event()["event"], "gap")
         self.assertEqual(stream.event()["event"], "granted")
 
-    def test_what_is_no_query(self):
+    def test_invalid_queries_are_refused(self):
         self.serve_tcp()
         web = self.web()
         for query in ("?after=x", "?after=-1", "?after=9007199254740992", "?prefix=%f", "?prefix=%zz", "?other=1"):
@@ -369,7 +369,7 @@ class Events(TcpSandbox):
         self.assertEqual(web.file.readline(), b"HTTP/1.1 200 OK\r\n")
         self.assertIn(b"text/event-stream", web.file.readline())
 
-    def test_a_reader_that_reads_nothing_is_dropped(self):
+    def test_a_client_that_does_not_read_is_disconnected(self):
         self.serve_tcp()
         web = self.web()
         deaf = self.web()
@@ -389,7 +389,7 @@ class Events(TcpSandbox):
             other.close()
         wait_until(lambda: "rocklock_connections 1\n" in web.ask("GET", "/metrics").text, "all are gone")
 
-    def test_the_end_is_told(self):
+    def test_the_end_of_the_stream_is_reported(self):
         self.state.mkdir()
         process = self.serve("--memory")
         stream = Stream(self.web())

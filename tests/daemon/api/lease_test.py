@@ -84,7 +84,7 @@ class Paused(Sandbox):
         self.assertEqual(holder.wait(60), 76)
         self.assertLess(time.monotonic() - start, 4)
 
-    def test_on_lost_ignore_lets_it_go_on(self):
+    def test_on_lost_ignore_lets_the_command_continue(self):
         done = self.folder / "done"
         # Starts the daemon, so that the first message of `run` is about the lock.
         self.list()

@@ -131,7 +131,7 @@ class Page(Sandbox):
         self.browser.open(self.address + "/")
         wait_until(lambda: self.text("#state") == "live", "the page is live")
 
-    def test_what_it_shows(self):
+    def test_it_shows_locks_and_sessions(self):
         self.acquire("orders/42", "ann", Note="prices of May")
         self.acquire("orders/43", "ben")
         self.acquire("tables/customers", "ann")
@@ -205,7 +205,7 @@ class Page(Sandbox):
               return new Set(bottoms).size;
             })""")
 
-    def test_a_long_note_wraps_and_no_other_column_does(self):
+    def test_only_the_column_of_notes_wraps(self):
         self.acquire("orders/customers-4217", "ann@example.com", Note="Correcting the prices of May for all customers "
                      "in the north, as agreed with the sales department on Monday; call 4217 if you need it sooner")
         self.open()
@@ -280,7 +280,7 @@ class Page(Sandbox):
         width, room = self.browser.run(wide)
         self.assertLessEqual(width, room)
 
-    def test_it_says_that_the_daemon_has_gone(self):
+    def test_it_shows_that_the_daemon_is_unreachable(self):
         self.open()
         self.daemon.kill()
         wait_until(lambda: self.text("#state").startswith("The daemon cannot be reached since"),
@@ -305,7 +305,7 @@ class Page(Sandbox):
             self.assertEqual(got, "refused", kind)
         self.assertEqual(self.locks.call("ListLocks").json["Locks"], [])
 
-    def test_what_comes_with_it(self):
+    def test_its_headers_and_files(self):
         for accept, part in (("text/html,*/*", "<!doctype html>"), ("*/*", "healthy")):
             request = urllib.request.Request(self.address + "/", headers={"Accept": accept})
             with urllib.request.urlopen(request, timeout=60) as answer:

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(ends_a_session_with_the_last_of_its_processes) {
 }
 
 // If a session is opened after the list of sessions was requested, forget() must not remove it.
-BOOST_AUTO_TEST_CASE(forgets_the_sessions_that_have_ended_and_no_other) {
+BOOST_AUTO_TEST_CASE(forgets_only_sessions_that_have_ended) {
     Watching watching;
     Child first;
     Child second;
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(forgets_the_sessions_that_have_ended_and_no_other) {
 }
 
 // Sessions come and go while their process keeps running.
-BOOST_AUTO_TEST_CASE(keeps_no_descriptor_of_what_is_forgotten) {
+BOOST_AUTO_TEST_CASE(closes_the_descriptors_of_forgotten_processes) {
     Watching watching;
     Child child;
     const auto descriptors = [] {

@@ -39,7 +39,7 @@ class Stealing(Sandbox):
 
 
 class Policies(Stealing):
-    def test_a_class_says_what_it_says(self):
+    def test_a_class_is_returned_as_it_was_saved(self):
         api = self.api()
         put = self.put_class(api, Steal="ask", StealAfterMs=5000)
         self.assertEqual((put["Steal"], put["StealAfterMs"]), ("ask", 5000))
@@ -105,7 +105,7 @@ class Policies(Stealing):
         self.put_class(api, Steal="idle", StealAfterMs=50)
         wait_until(lambda: api.call("Steal", **bob, Grant=grant, Reason="needed").status == 200, "stolen")
 
-    def test_a_holder_may_give_it_to_those_who_wait(self):
+    def test_a_holder_may_release_it_to_the_waiters(self):
         api = self.api()
         ann = self.open(api, "ann")
         grant = self.taken(api, ann)
@@ -120,7 +120,7 @@ class Policies(Stealing):
         self.assertEqual((answer.status, answer.json["Waited"]), (200, True))
         self.assertNotIn("Lost", api.call("RenewSession", **ann).json)
 
-    def test_what_was_broken_may_be_taken_again_if_nobody_had_it_since(self):
+    def test_a_broken_lock_can_be_reacquired_if_it_was_not_granted_since(self):
         api = self.api()
         ann = self.open(api, "ann")
         grant = self.taken(api, ann)
@@ -136,7 +136,7 @@ class Policies(Stealing):
         late = api.call("Reacquire", **ann, Grant=again.json["Grant"])
         self.assertEqual(late.error, "PreconditionFailedException")
 
-    def test_force_is_for_administrators_and_never_is_never_for_others(self):
+    def test_only_administrators_may_force_a_steal_and_never_refuses_all_others(self):
         if os.getuid() != 0:
             self.skipTest("only root can become another user")
         api = self.api()
@@ -186,7 +186,7 @@ class Answering(Stealing):
         self.assertEqual(ask().returncode, 77)
         return holder, grant, ask
 
-    def test_a_run_says_who_asks_and_its_command_answers(self):
+    def test_run_prints_the_request_to_steal_and_its_command_answers(self):
         for answer, said, status in (("--refuse", "refused", 77), ("--allow", "allowed", 0)):
             with self.subTest(answer):
                 go, said_so = self.folder / f"go{answer}", self.folder / f"said{answer}"
@@ -212,7 +212,7 @@ class Answering(Stealing):
                 self.assertNotIn("asks", holder.stderr.read())
                 self.stop_daemon()
 
-    def test_quiet_says_nothing_but_the_status_descriptor_does(self):
+    def test_quiet_prints_nothing_but_the_status_descriptor_reports_it(self):
         reading, writing = os.pipe()
         holder, _, _ = self.hold_and_ask("--quiet", "--json-status", writing, pass_fds=(writing,))
         os.close(writing)
@@ -225,7 +225,7 @@ class Answering(Stealing):
         self.assertEqual(holder.wait(60), 128 + signal.SIGTERM)
         self.assertEqual(holder.stderr.read(), "")
 
-    def test_a_renewal_by_hand_says_it_too(self):
+    def test_renew_prints_the_request_to_steal(self):
         api = self.api()
         self.put_class(api, Steal="ask", StealAfterMs=LONG_MS)
         grant, proof = self.acquire("a", "--principal", "ann")
@@ -240,7 +240,7 @@ class Answering(Stealing):
         quiet = self.rocklock("renew", "--quiet", grant["Grant"], environment=proof)
         self.assertEqual((quiet.returncode, quiet.stdout, quiet.stderr), (0, "", ""))
 
-    def test_those_who_wait_get_what_is_allowed(self):
+    def test_an_allowed_lock_is_released_to_the_waiters(self):
         api = self.api()
         grant, proof = self.acquire("a", "--principal", "ann")
         waiter = self.connect()
@@ -270,7 +270,7 @@ class Answering(Stealing):
 
 
 class Program(Stealing):
-    def test_steal_takes_it_and_says_so_as_acquire_does(self):
+    def test_steal_takes_over_a_grant_and_prints_it_like_acquire(self):
         grant, loser = self.acquire("a", "--principal", "ann")
         stolen = self.rocklock("steal", grant["Grant"], "--reason", "ann is away", "--principal", "bob",
                                "--lease", "1m")
@@ -301,7 +301,7 @@ class Program(Stealing):
         self.assertEqual(stolen.returncode, 0, stolen.stderr)
         self.assertEqual(json.loads(stolen.stdout)["Session"], other["Session"])
 
-    def test_refused_says_by_what_policy_and_when_to_try_again(self):
+    def test_a_refused_steal_names_the_policy_and_the_time_to_retry(self):
         api = self.api()
         self.put_class(api, Steal="ask", StealAfterMs=90_000)
         ann = self.open(api, "ann")
@@ -326,7 +326,7 @@ class Program(Stealing):
         forced = self.rocklock("steal", grant, "--reason", "r", "--force")
         self.assertEqual(forced.returncode, 0, forced.stderr)
 
-    def test_renew_active_says_that_a_person_is_at_it(self):
+    def test_renew_active_marks_the_session_as_active(self):
         api = self.api()
         self.put_class(api, Steal="idle", StealAfterMs=LONG_MS)
         grant, proof = self.acquire("a", "--principal", "ann", "--lease", "10m")
@@ -338,7 +338,7 @@ class Program(Stealing):
         left = self.refused(api, bob, grant["Grant"], "idle")
         self.assertGreaterEqual(left, LONG_MS - (time.monotonic() - before) * 1000 - 1)
 
-    def test_without_a_reason_or_a_grant_it_does_nothing(self):
+    def test_a_steal_without_a_reason_or_a_grant_is_refused(self):
         grant, _ = self.acquire("a")
         self.assertEqual(self.rocklock("steal", grant["Grant"]).returncode, 64)
         self.assertEqual(self.rocklock("steal", "a", "--reason", "r").returncode, 64)

@@ -34,13 +34,13 @@ BOOST_AUTO_TEST_CASE(is_split_into_options_operands_and_command) {
     BOOST_TEST((read->command == std::vector<std::string>{"c", "--json"}));
 }
 
-BOOST_AUTO_TEST_CASE(takes_a_value_behind_an_equals_sign) {
+BOOST_AUTO_TEST_CASE(accepts_a_value_after_an_equals_sign) {
     const auto read = parse_arguments(verb, {"--lease=1=2", "a", "--", "c"});
     BOOST_REQUIRE(read.has_value());
     BOOST_TEST(read->get("lease").value() == "1=2");
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_with_what_to_do) {
+BOOST_AUTO_TEST_CASE(is_refused_with_advice) {
     for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
              {"a"},
              {"a", "--"},
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(is_refused_with_what_to_do) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(shows_in_its_help_what_has_a_help) {
+BOOST_AUTO_TEST_CASE(lists_every_documented_option_in_its_help) {
     const auto text = help_text(verb);
     BOOST_TEST(text.find("--lease DURATION") != std::string::npos);
     BOOST_TEST(text.find("-E N") != std::string::npos);

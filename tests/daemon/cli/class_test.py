@@ -39,7 +39,7 @@ class Classes(Sandbox):
                                              {"Resource": "a:b", "Mode": "read"}, {"Resource": "c", "Mode": "read"}])
         self.assertEqual(self.classes(), [put])
 
-    def test_a_mode_that_is_misspelt_is_no_name(self):
+    def test_a_misspelt_mode_is_not_part_of_a_name(self):
         for text in ("customers:wirte", "customers:", "a:b", "customers:exclusive"):
             done = self.rocklock("class", "put", "orders/*", "--dependant", text)
             self.assertEqual(done.returncode, 64, text)
@@ -55,7 +55,7 @@ class Classes(Sandbox):
         done = self.rocklock("steal", grant["Grant"], "--reason", "r", "--lease", "5s")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_drafts_are_kept_where_it_says_so(self):
+    def test_drafts_are_kept_if_the_class_says_so(self):
         self.assertTrue(self.put("orders/*", "--drafts")["Drafts"])
         self.put("a")
         titles, *rows = self.rocklock("class", "ls").stdout.splitlines()
@@ -84,7 +84,7 @@ class Classes(Sandbox):
         self.assertEqual(second.split()[:3], ["a/*", "exclusive_write", "10m"])
         self.assertTrue(second.endswith("b:read"))
 
-    def test_removing_it(self):
+    def test_a_class_can_be_deleted(self):
         self.put("a/*")
         done = self.rocklock("class", "rm", "a/*")
         self.assertEqual((done.returncode, done.stdout), (0, "class a/* was deleted\n"))
@@ -93,7 +93,7 @@ class Classes(Sandbox):
         self.assertEqual(done.returncode, 64)
         self.assertIn("no class", done.stderr)
 
-    def test_what_is_wrong_is_64(self):
+    def test_invalid_settings_are_64(self):
         for words, text in ((("--lease", "10"), "--lease is '10'"), (("--steal", "who"), "one of"),
                             (("--permits", "x"), "whole number"), (("--policy", "p"), "one of"),
                             (("--queue-limit", "-1"), "whole number")):
@@ -106,7 +106,7 @@ class Classes(Sandbox):
         # An option that the daemon refuses.
         self.assertEqual(self.rocklock("class", "put", "a", "--lease", "1ms").returncode, 64)
 
-    def test_a_star_stands_for_a_whole_element_or_is_refused(self):
+    def test_a_star_must_be_a_whole_element(self):
         for pattern in ("a*", "orders/*x", "a/**"):
             done = self.rocklock("class", "put", pattern)
             self.assertEqual(done.returncode, 64, pattern)
@@ -114,7 +114,7 @@ class Classes(Sandbox):
         for pattern in ("*", "orders/*", "*/a/*"):
             self.assertEqual(self.rocklock("class", "put", pattern).returncode, 0, pattern)
 
-    def test_without_its_second_word_it_says_which_there_are(self):
+    def test_class_without_a_second_word_lists_its_verbs(self):
         done = self.rocklock("class")
         self.assertEqual(done.returncode, 64)
         self.assertIn("class put", done.stderr)
@@ -128,7 +128,7 @@ class Classes(Sandbox):
         self.assertEqual(self.classes("--db", "store")[0]["Pattern"], "a/*")
         self.assertIsNone(self.daemon_pid())
 
-    def test_its_lease_counts_where_none_is_given(self):
+    def test_its_lease_applies_if_the_request_has_none(self):
         self.put("a/*", "--lease", "10m")
         grant, _ = self.acquire("a/1")
         self.assertEqual(grant["LeaseMs"], 600_000)

@@ -44,7 +44,7 @@ class Table(Sandbox):
 
 
 class Help(Table):
-    def test_every_option_of_the_help_is_taken(self):
+    def test_every_option_of_the_help_is_accepted(self):
         for verb in self.verbs():
             for option, has_value in self.options(verb).items():
                 words = [option, "1"] if has_value else [option]
@@ -63,7 +63,7 @@ class Help(Table):
     def test_help_of_a_verb_both_ways_round(self):
         self.assertEqual(self.rocklock("help", "run").stdout, self.rocklock("run", "--help").stdout)
 
-    def test_verbs_of_its_own_use_are_not_told(self):
+    def test_internal_verbs_are_not_listed(self):
         self.assertFalse({"complete-words", "man-page"} & set(self.verbs()))
 
 
@@ -187,7 +187,7 @@ class ManPage(Table):
             for option in self.options(verb):
                 self.assertIn(f"\\fB{option}\\fR", page)
 
-    def test_troff_has_nothing_to_say_against_it(self):
+    def test_troff_reports_no_warnings(self):
         if shutil.which("groff") is None:
             raise unittest.SkipTest("groff is not installed")
         page = self.folder / "rocklock.1"

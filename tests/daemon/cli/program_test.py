@@ -18,7 +18,7 @@ class Usage(Sandbox):
         self.assertEqual(done.stdout, "")
         return done.stderr
 
-    def test_what_is_unknown_is_64_and_says_what_to_do(self):
+    def test_unknown_verbs_and_options_are_64_with_advice(self):
         self.assertIn("rocklock --help", self.refused("lock"))
         self.assertIn("rocklock run --help", self.refused("run", "--wait", "a", "--", "true"))
         self.assertIn("no option -n", self.refused("run", "-n", "a", "--", "true"))
@@ -40,7 +40,7 @@ class Usage(Sandbox):
         self.assertIn("rocklock VERB", done.stderr)
         self.assertIsNone(self.daemon_pid())
 
-    def test_a_verb_of_two_words_says_which_is_wrong(self):
+    def test_an_incomplete_verb_of_two_words_lists_its_verbs(self):
         for words, said in ((("class", "frob"), "there is no verb 'class frob'"), (("db", "chek"), "there is no verb 'db chek'"),
                             (("db",), "'db' needs a second word")):
             error = self.refused(*words)
@@ -58,7 +58,7 @@ class Usage(Sandbox):
             self.assertEqual(done.returncode, 64, done.stderr)
             self.assertIn("class steal_after/x: " + said, done.stderr)
 
-    def test_what_is_no_text_is_told_by_what_was_written(self):
+    def test_arguments_that_are_not_utf8_are_shown_escaped(self):
         for words, said in (((b"acquire", b"a\xff"), "RESOURCE must be UTF-8, and 'a\\xff' is not"),
                             ((b"acquire", b"a", b"--note", b"\xc3"), "--note must be UTF-8, and '\\xc3' is not")):
             done = subprocess.run([PROGRAM.encode(), *words], env=self.environment, capture_output=True, timeout=60,
@@ -66,7 +66,7 @@ class Usage(Sandbox):
             self.assertEqual(done.returncode, 64, done.stderr)
             self.assertIn(said, done.stderr.decode())
 
-    def test_a_socket_is_told_of_by_the_words_that_name_it(self):
+    def test_errors_of_a_socket_name_the_setting_that_gave_it(self):
         other = self.folder / "other.sock"
         done = self.rocklock("ls", "--socket", other)
         self.assertEqual(done.returncode, 69)
@@ -78,7 +78,7 @@ class Usage(Sandbox):
         for words in (("ls", "--socket", long), ("serve", "--memory", "--socket", long)):
             self.assertIn("a shorter one with --socket or ROCKLOCK_SOCKET", self.refused(*words))
 
-    def test_what_stands_in_the_way_of_a_daemon_is_told_with_what_to_do(self):
+    def test_errors_of_a_daemon_that_cannot_start_give_advice(self):
         self.serve("--db", "store")
         # Errors in the arguments are reported first.
         self.assertIn("other machines", self.refused("serve", "--http", "0.0.0.0:80"))
@@ -92,7 +92,7 @@ class Usage(Sandbox):
         self.assertEqual(done.returncode, 75)
         self.assertEqual(done.stderr.count(f"{self.folder}/store"), 1, done.stderr)
 
-    def test_an_empty_word_is_64_and_says_what_to_do(self):
+    def test_an_empty_operand_is_64_with_advice(self):
         for words in (("ls", "--db", ""), ("ls", "--socket", ""), ("ls", "--socket="), ("serve", "--http", ""),
                       ("acquire", "a", "--principal", ""), ("acquire", "a", "--lease", ""),
                       ("acquire", "a", "--mode", ""), ("run", "-E", "", "a", "--", "true"),
@@ -143,7 +143,7 @@ class Settings(Sandbox):
         self.assertEqual(self.config(variable, "--durability", "written")["durability"],
                          ("written", "the command line"))
 
-    def test_data_and_socket_lie_together(self):
+    def test_store_and_socket_are_in_one_directory(self):
         found = self.config()
         self.assertEqual(found["socket"][0], str(self.socket))
         self.assertEqual(found["db"][0], str(self.state / "db"))
@@ -162,7 +162,7 @@ class Settings(Sandbox):
         self.connections.append(connection)
         self.assertEqual(connection.call("Ping").json["Store"], f"{self.folder}/store")
 
-    def test_a_units_directories_are_for_serve_alone(self):
+    def test_only_serve_uses_the_directories_of_a_unit(self):
         unit = {"RUNTIME_DIRECTORY": "/run/x", "STATE_DIRECTORY": "/var/lib/x:/var/lib/y"}
         found = self.config(unit)
         self.assertEqual((found["socket"][0], found["db"][0]), ("/run/x/rocklock.sock", "/var/lib/x/db"))
@@ -171,7 +171,7 @@ class Settings(Sandbox):
         # Although a unit's job started the daemon, the daemon belongs to the user.
         self.assertTrue((self.state / "db").exists())
 
-    def test_a_line_that_says_nothing_is_64(self):
+    def test_a_malformed_line_is_64(self):
         self.configuration.write_text("\nlaese = 3s\n")
         done = self.rocklock("ls")
         self.assertEqual(done.returncode, 64)
@@ -183,7 +183,7 @@ class Settings(Sandbox):
         self.assertEqual(done.returncode, 64)
         self.assertIn("missing.conf: No such file", done.stderr)
 
-    def test_a_directory_is_no_file_with_settings(self):
+    def test_a_directory_is_not_a_settings_file(self):
         done = self.rocklock("ls", environment={"ROCKLOCK_CONFIG": str(self.folder)})
         self.assertEqual(done.returncode, 64)
         self.assertIn("cannot read the settings", done.stderr)
@@ -196,7 +196,7 @@ class Settings(Sandbox):
 
 
 class OneGrant(Sandbox):
-    def test_acquire_prints_what_a_shell_can_take(self):
+    def test_acquire_prints_shell_variables(self):
         script = (f'eval "$({PROGRAM} acquire --quiet a)" && env | grep ^ROCKLOCK_ | cut -d= -f1 | sort && '
                   f'{PROGRAM} renew $ROCKLOCK_GRANT && {PROGRAM} release $ROCKLOCK_GRANT')
         done = subprocess.run(["sh", "-c", script], env=self.environment, capture_output=True, text=True,
@@ -213,19 +213,19 @@ class OneGrant(Sandbox):
         self.assertEqual(done.returncode, 75)
         self.assertIn("held by ann", done.stderr)
 
-    def test_renew_gives_the_full_lease_again_or_a_new_one(self):
+    def test_renew_restores_the_full_lease_or_sets_a_new_one(self):
         grant, proof = self.acquire("a")
         done = self.rocklock("renew", "--json", grant["Grant"], "--lease", "10m", environment=proof)
         self.assertGreater(json.loads(done.stdout)["RemainingMs"], 500_000)
 
-    def test_a_second_release_is_76_and_says_how_it_ended(self):
+    def test_a_second_release_is_76_and_prints_how_the_grant_ended(self):
         grant, proof = self.acquire("a")
         self.assertEqual(self.rocklock("release", grant["Grant"], environment=proof).returncode, 0)
         done = self.rocklock("release", grant["Grant"], environment=proof)
         self.assertEqual(done.returncode, 76)
         self.assertIn("released already", done.stderr)
 
-    def test_renewing_what_has_ended_is_76(self):
+    def test_renewing_an_ended_grant_is_76(self):
         grant, proof = self.acquire("a")
         self.rocklock("break", grant["Grant"], "--reason", "test")
         done = self.rocklock("renew", grant["Grant"], environment=proof)
@@ -271,7 +271,7 @@ class OneGrant(Sandbox):
         self.assertEqual((converted["Token"], converted["Locks"][0]["Mode"]), (grant["Token"], "read"))
         self.assertEqual(self.list()[0]["Mode"], "read")
 
-    def test_a_grant_that_could_not_be_told_is_given_back(self):
+    def test_a_grant_that_cannot_be_printed_is_released(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([PROGRAM, "acquire", "a"], env=self.environment, stdout=full, timeout=60,
                                   stderr=subprocess.PIPE, text=True, check=False)
@@ -279,7 +279,7 @@ class OneGrant(Sandbox):
         self.assertIn("the lock was released", done.stderr)
         self.assertEqual(self.list(), [])
 
-    def test_what_is_closed_is_not_taken_for_a_file_of_ours(self):
+    def test_a_closed_standard_descriptor_is_not_reused(self):
         self.acquire("first")
         store = self.folder / "store"
         for closed in ((1,), (0, 1), (0, 1, 2)):
@@ -294,7 +294,7 @@ class OneGrant(Sandbox):
                 self.assertEqual(self.list("--db", store), [])
         self.assertEqual((store / "rocklock.pid").read_text().strip().isdigit(), True)
 
-    def test_a_daemon_without_descriptors_tells_its_log_to_nobody(self):
+    def test_a_daemon_without_standard_descriptors_discards_its_log(self):
         process = self.start("serve", "--db", self.folder / "store", stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL,
                              preexec_fn=lambda: [os.close(number) for number in (0, 1, 2)])
@@ -303,7 +303,7 @@ class OneGrant(Sandbox):
         for path in (self.folder / "store" / "rocklock.pid", self.state / "rocklock.sock.lock"):
             self.assertEqual(path.read_text(), f"{process.pid}\n")
 
-    def test_breaking_says_so_to_everyone(self):
+    def test_a_break_is_shown_to_holder_and_history(self):
         grant, _ = self.acquire("a", "--principal", "ann")
         done = self.rocklock("break", grant["Grant"], "--reason", "gone home")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -312,7 +312,7 @@ class OneGrant(Sandbox):
         self.assertEqual(self.rocklock("break", grant["Grant"], "--reason", "x").returncode, 76)
 
 
-    def test_a_grant_that_nobody_knows_is_not_said_to_be_a_matter_of_secrets(self):
+    def test_an_unknown_grant_is_not_reported_as_a_wrong_secret(self):
         self.serve()
         for words in (["break", "5"], ["steal", "5"]):
             done = self.rocklock(*words, "--reason", "holiday")
@@ -322,7 +322,7 @@ class OneGrant(Sandbox):
 
 
 class Output(Sandbox):
-    def test_what_cannot_be_written_is_70_and_says_so(self):
+    def test_output_that_cannot_be_written_is_70(self):
         grant, _ = self.acquire("a")
         self.rocklock("class", "put", "a", "--steal", "anyone")
         for words in (("ls",), ("ls", "--json"), ("show", "a"), ("sessions",), ("history", "a"), ("class", "ls"),
@@ -390,7 +390,7 @@ class Output(Sandbox):
         times = [datetime.datetime.fromisoformat(each["Deadline"].rstrip("Z")) for each in (past, grant)]
         self.assertLess(abs(times[0] - times[1]), datetime.timedelta(seconds=1))
 
-    def test_what_is_no_name_is_not_shown(self):
+    def test_an_empty_name_is_refused(self):
         done = self.rocklock("show", "")
         self.assertEqual(done.returncode, 64)
         self.assertIn("RESOURCE must not be empty", done.stderr)
@@ -405,7 +405,7 @@ class Output(Sandbox):
         self.acquire("a", "--note", "\x1b[2Jgone")
         self.assertNotIn("\x1b", self.rocklock("ls").stdout)
 
-    def test_colour_only_on_a_terminal_that_wants_it(self):
+    def test_bold_titles_only_on_a_terminal_that_supports_them(self):
         def seen(environment, *options):
             terminal, other = pty.openpty()
             subprocess.run([PROGRAM, "ls", *options], env=self.environment | environment, stdout=other,
@@ -422,7 +422,7 @@ class Output(Sandbox):
 
 
 class Bench(Sandbox):
-    def test_it_counts_pairs_and_leaves_nothing(self):
+    def test_it_counts_pairs_and_leaves_no_locks(self):
         for where in ((), ("--db", "store")):
             for same in ((), ("--same",)):
                 done = self.rocklock("bench", "--json", "--clients", "3", "--duration", "200ms", *same, *where)
@@ -450,7 +450,7 @@ class Embedded(Sandbox):
         self.assertRegex(done.stdout, r"^\d+ none\n$")
         self.assertIsNone(self.daemon_pid())
 
-    def test_acquire_and_release_find_each_other(self):
+    def test_release_finds_the_grant_of_acquire(self):
         grant, proof = self.acquire("a", "--db", "store")
         self.assertEqual(self.rocklock("acquire", "--db", "store", "a").returncode, 75)
         done = self.rocklock("release", "--db", "store", grant["Grant"], environment=proof)

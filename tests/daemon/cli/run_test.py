@@ -12,7 +12,7 @@ from harness import PROGRAM, SLOWNESS, Sandbox, alive, wait_until
 
 
 class Exclusion(Sandbox):
-    def test_two_hundred_at_once_lose_no_increment_and_start_one_daemon(self):
+    def test_two_hundred_concurrent_runs_lose_no_increment_and_start_one_daemon(self):
         # A sanitized process has 90 MB of its own: two hundred of them fill the memory of a small
         # machine.
         count = 200 if SLOWNESS == 1 else 40
@@ -58,14 +58,14 @@ class Busy(Sandbox):
         self.hold("counter")
         self.assertEqual(self.rocklock("run", "-E", "9", "--no-wait", "counter", "--", "true").returncode, 9)
 
-    def test_patience_ends(self):
+    def test_a_wait_timeout_that_expires_is_75(self):
         self.hold("counter")
         start = time.monotonic()
         done = self.rocklock("run", "--patience", "300ms", "counter", "--", "true")
         self.assertEqual(done.returncode, 75)
         self.assertGreaterEqual(time.monotonic() - start, 0.3)
 
-    def test_after_a_second_of_waiting_it_says_who_holds_the_lock(self):
+    def test_after_a_second_of_waiting_it_prints_the_holder(self):
         self.hold("counter", "--principal", "ann")
         waiter = self.start("run", "counter", "--", "true")
         start = time.monotonic()
@@ -73,13 +73,13 @@ class Busy(Sandbox):
         self.assertGreater(time.monotonic() - start, 0.9)
         self.assertRegex(line, r"^rocklock: waiting for counter: held by ann \(write\), for .*s left")
 
-    def test_quiet_waits_in_silence(self):
+    def test_quiet_does_not_print_the_holder_while_it_waits(self):
         holder = self.hold("counter", command=("sleep", "1.5"))
         waiter = self.start("run", "--quiet", "counter", "--", "true")
         self.assertEqual(waiter.communicate(timeout=60)[1], "")
         holder.wait()
 
-    def test_quiet_names_no_holder(self):
+    def test_quiet_errors_do_not_name_the_holder(self):
         self.hold("counter", "--principal", "ann", "--note", "secret")
         for words in (("run", "--quiet", "--no-wait", "counter", "--", "true"), ("acquire", "--quiet", "counter"),
                       ("run", "--quiet", "--patience", "50ms", "counter", "--", "true")):
@@ -101,22 +101,22 @@ class Busy(Sandbox):
 
 
 class Status(Sandbox):
-    def test_the_end_that_its_class_sets_is_no_renewals_to_push(self):
+    def test_renewals_do_not_extend_a_grant_beyond_max_hold(self):
         self.rocklock("class", "put", "short", "--max-hold", "4s")
         start = time.monotonic()
         done = self.rocklock("run", "--lease", "6s", "short", "--", "sleep", "60")
         self.assertEqual(done.returncode, 76, done.stderr)
         self.assertLess(time.monotonic() - start, 4 + 0.5 * SLOWNESS)
 
-    def test_the_commands_status_is_passed_on(self):
+    def test_the_exit_status_of_the_command_is_returned(self):
         for status in (0, 1, 7, 75, 255):
             self.assertEqual(self.rocklock("run", "a", "--", "sh", "-c", f"exit {status}").returncode, status)
 
-    def test_a_signal_is_128_and_its_number(self):
+    def test_a_signal_that_ends_the_command_is_128_plus_its_number(self):
         self.assertEqual(self.rocklock("run", "a", "--", "sh", "-c", "kill -KILL $$").returncode, 137)
         self.assertEqual(self.rocklock("run", "a", "--", "sh", "-c", "kill -TERM $$").returncode, 143)
 
-    def test_what_cannot_be_run_is_126_or_127(self):
+    def test_a_command_that_cannot_be_executed_is_126_or_127(self):
         (self.folder / "data").write_text("no program")
         self.assertEqual(self.rocklock("run", "a", "--", "./data").returncode, 126)
         done = self.rocklock("run", "a", "--", "./nothing")
@@ -124,7 +124,7 @@ class Status(Sandbox):
         self.assertIn("./nothing", done.stderr)
         self.assertEqual(self.list(), [])
 
-    def test_json_status_tells_a_busy_lock_from_the_commands_75(self):
+    def test_json_status_distinguishes_a_busy_lock_from_a_command_that_exits_with_75(self):
         def events(*words):
             reading, writing = os.pipe()
             done = self.rocklock("run", "--json-status", writing, *words, pass_fds=(writing,))
@@ -140,7 +140,7 @@ class Status(Sandbox):
         status, told = events("--no-wait", "a", "--", "true")
         self.assertEqual((status, told), (75, [{"Event": "refused", "Error": "LockConflictException"}]))
 
-    def test_the_status_descriptor_is_not_the_commands(self):
+    def test_the_command_does_not_inherit_the_status_descriptor(self):
         reading, writing = os.pipe()
         done = self.rocklock("run", "--json-status", writing, "a", "--", "sh", "-c",
                              f"test ! -e /proc/self/fd/{writing}", pass_fds=(writing,))
@@ -150,7 +150,7 @@ class Status(Sandbox):
 
 
 class Names(Sandbox):
-    def test_those_that_begin_with_a_dash_stand_between_two(self):
+    def test_names_that_begin_with_a_dash_need_a_separator_before_them(self):
         command = ("--", "sh", "-c", 'echo "$ROCKLOCK_RESOURCE" "$@"', "--", "-z")
         for words, said in ((("--", "-x", "a"), "-x\na -z\n"), (("a",), "a -z\n"), (("--", "a"), "a -z\n"),
                             (("--", "--help"), "--help -z\n"), (("--", "echo"), "echo -z\n")):
@@ -163,7 +163,7 @@ class Names(Sandbox):
 
 
 class Environment(Sandbox):
-    def test_the_command_learns_of_its_lock(self):
+    def test_the_environment_describes_the_lock(self):
         done = self.rocklock("run", "--principal", "ann", "--mode", "exclusive", "a/b", "--", "env")
         found = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
         self.assertEqual(found["ROCKLOCK_RESOURCE"], "a/b")
@@ -175,12 +175,12 @@ class Environment(Sandbox):
         self.assertRegex(found["ROCKLOCK_DEADLINE"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ$")
         self.assertRegex(found["ROCKLOCK_SESSION"], r"^[\w-]{22}:[\w-]{43}$")
 
-    def test_the_session_is_a_working_proof(self):
+    def test_the_session_in_the_environment_can_release_the_lock(self):
         done = self.rocklock("run", "a", "--", "sh", "-c", f'{PROGRAM} renew "$ROCKLOCK_GRANT"')
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("renewed", done.stdout)
 
-    def test_an_outer_runs_variables_are_replaced_and_are_no_settings(self):
+    def test_variables_of_an_outer_run_are_replaced_and_are_not_settings(self):
         outer = {"ROCKLOCK_MODE": "read", "ROCKLOCK_PRINCIPAL": "bob", "ROCKLOCK_RESOURCE": "x"}
         done = self.rocklock("run", "a", "--", "sh", "-c",
                              "env | grep -c ROCKLOCK_; echo $ROCKLOCK_MODE $ROCKLOCK_PRINCIPAL",
@@ -190,7 +190,7 @@ class Environment(Sandbox):
         self.assertNotIn("read", lines[1])
         self.assertNotIn("bob", lines[1])
 
-    def test_standard_input_is_the_commands(self):
+    def test_the_command_inherits_standard_input(self):
         done = subprocess.run([PROGRAM, "run", "a", "--", "cat"], env=self.environment, input="hello",
                               capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.stdout, "hello")
@@ -252,7 +252,7 @@ class Death(Sandbox):
 
         self.assert_within(0.1, time_to_the_next)
 
-    def test_a_lock_that_was_broken_meanwhile_is_told_at_the_end(self):
+    def test_a_lock_that_was_broken_meanwhile_is_reported_at_the_end(self):
         for on_lost, status in (("term", 76), ("ignore", 5)):
             with self.subTest(on_lost):
                 holder = self.hold("a", "--on-lost", on_lost, command=("sh", "-c", "sleep 1; exit 5"))
@@ -276,7 +276,7 @@ class Death(Sandbox):
         row = [json.loads(line) for line in rows if session in line][0]
         self.assertEqual({process["Pid"] for process in row["Processes"]}, {holder.pid, holder.child})
 
-    def test_the_lock_follows_the_command_not_what_it_left_behind(self):
+    def test_the_lock_ends_with_the_command_even_if_child_processes_remain(self):
         script = "sleep 1000 & echo $! > child"
         holder = self.start("run", "a", "--", "sh", "-c", script, stdout=DEVNULL, stderr=DEVNULL)
         self.assertEqual(holder.wait(60), 0)
@@ -285,7 +285,7 @@ class Death(Sandbox):
         self.assertEqual(self.list(), [])
         os.kill(pid, signal.SIGKILL)
 
-    def test_wait_group_holds_it_until_all_have_ended(self):
+    def test_wait_group_holds_the_lock_until_all_processes_have_ended(self):
         script = "sleep 1000 & echo $! > new; mv new child; exit 3"
         holder = self.start("run", "--wait-group", "a", "--", "sh", "-c", script, stdout=DEVNULL, stderr=DEVNULL)
         child = self.folder / "child"

@@ -45,7 +45,7 @@ class Backup(Stores):
         self.db("check", "--db", self.backup)
         self.assertIn(f"the store was backed up directory={self.backup}", self.log())
 
-    def test_what_was_granted_before_it_is_in_it_and_what_came_in_between_is_whole(self):
+    def test_a_backup_has_all_earlier_grants_and_only_complete_concurrent_ones(self):
         self.acquire("first")
         stop = threading.Event()
         failed = []
@@ -91,7 +91,7 @@ class Backup(Stores):
         stats = self.json("stats", "--db", self.backup)
         self.assertEqual((stats["Suspect"], stats["Copy"]), (False, True))
 
-    def test_what_lies_beside_it_does_no_harm(self):
+    def test_unrelated_files_are_ignored(self):
         self.acquire("a")
         self.db("backup", self.backup)
         (self.backup / "README").write_text("of last night")
@@ -117,14 +117,14 @@ class Backup(Stores):
             self.assertEqual(done.returncode, 0, (words, done.stderr))
         self.assertEqual(os.listdir(self.backup), ["db"])
 
-    def test_it_overwrites_nothing(self):
+    def test_it_does_not_overwrite_files(self):
         self.acquire("a")
         self.db("backup", "backup")
         self.assertIn("not empty", self.db("backup", "backup", status=64).stderr)
         self.backup.joinpath("db/CURRENT").unlink()
         self.db("backup", "backup", status=64)
 
-    def test_none_lies_in_a_store(self):
+    def test_a_backup_inside_of_a_store_is_refused(self):
         self.locks(self.store, "a")
         for directory in (self.store / "backup", self.store / "db" / "backup"):
             self.assertIn("lies in the store", self.db("backup", directory, "--db", self.store, status=64).stderr)
@@ -134,7 +134,7 @@ class Backup(Stores):
         self.assertIn("lies in the store", self.db("restore", self.backup, "--db", inside, status=64).stderr)
         self.assertFalse(inside.exists())
 
-    def test_what_an_interrupted_one_left_is_no_backup_and_in_nobodys_way(self):
+    def test_the_rest_of_an_interrupted_backup_is_not_a_backup_and_blocks_none(self):
         self.acquire("a")
         self.db("backup", self.backup)
         for rest in ("db.partial", "db.partial.tmp"):
@@ -148,7 +148,7 @@ class Backup(Stores):
                 self.assertEqual(os.listdir(half), ["db"])
                 self.db("check", "--db", half)
 
-    def test_one_that_fails_leaves_nothing(self):
+    def test_a_failed_backup_leaves_no_files(self):
         self.acquire("a")
         pid = self.daemon_pid()
         done = self.db("backup", self.folder / "no" / "such" / "folder", status=64)
@@ -159,7 +159,7 @@ class Backup(Stores):
         self.acquire("b")
         self.assertEqual(self.daemon_pid(), pid)
 
-    def test_a_store_in_memory_has_none(self):
+    def test_a_store_in_memory_cannot_be_backed_up(self):
         api = self.api()
         self.assertEqual(api.call("Backup", Directory=str(self.backup)).error, "ValidationException")
         self.assertEqual(api.call("Ping").status, 200)
@@ -180,7 +180,7 @@ class Backup(Stores):
         self.assertEqual(done.returncode, 77, done.stderr)
         self.assertFalse(self.backup.exists())
 
-    def test_the_progress_is_for_terminals_alone(self):
+    def test_progress_is_shown_only_on_a_terminal(self):
         self.acquire("a")
         terminal, other = pty.openpty()
         done = subprocess.run([PROGRAM, "db", "backup", self.backup], env=self.environment, stderr=other,
@@ -230,7 +230,7 @@ class Restore(Stores):
         self.assertEqual(self.rocklock("renew", fresh["Grant"], environment=fresh_proof).returncode, 0)
         self.assertFalse(self.json("stats")["Copy"])
 
-    def test_the_mark_outlives_a_death_before_anything_was_done(self):
+    def test_the_mark_remains_if_the_process_dies_before_it_is_handled(self):
         self.locks(self.store, "a")
         self.db("backup", "--db", self.store, self.backup)
         restored = self.folder / "restored"
@@ -258,7 +258,7 @@ class Restore(Stores):
             self.db("restore", self.backup, "--db", restored)
             self.locks(restored, "a")
 
-    def test_it_writes_over_nothing(self):
+    def test_it_does_not_overwrite_files(self):
         self.locks(self.store, "a")
         self.db("backup", "--db", self.store, self.backup)
         before = self.json("stats", "--db", self.store)
@@ -270,7 +270,7 @@ class Restore(Stores):
         self.db("restore", self.backup, "--db", other, status=64)
         self.assertEqual(os.listdir(other), ["mine"])
 
-    def test_an_empty_directory_will_do_and_what_was_left_of_another_try(self):
+    def test_an_empty_directory_or_the_rest_of_a_failed_restore_is_accepted(self):
         self.locks(self.store, "a")
         self.db("backup", "--db", self.store, self.backup)
         restored = self.folder / "restored"
@@ -287,7 +287,7 @@ class Restore(Stores):
         self.assertEqual(done.returncode, 64, done.stderr)
         self.assertIn("rocklock db backup DIR", done.stderr)
 
-    def test_a_directory_that_is_no_backup_is_64(self):
+    def test_a_directory_that_is_not_a_backup_is_64(self):
         (self.folder / "empty").mkdir()
         self.db("restore", self.folder / "empty", "--db", self.store, status=64)
         self.db("restore", self.folder / "nothing", "--db", self.store, status=64)
@@ -320,7 +320,7 @@ class Check(Stores):
         report = self.json("check", "--db", self.store)
         self.assertEqual((report["Sound"], report["Problems"]), (True, []))
 
-    def test_it_changes_nothing(self):
+    def test_it_does_not_change_the_store(self):
         self.locks(self.store, "a")
 
         def contents():
@@ -345,7 +345,7 @@ class Check(Stores):
         self.assertTrue(report["Problems"])
         self.assertEqual(len(report["Problems"]), len(set(report["Problems"])))
 
-    def test_damage_is_reported_with_what_to_do(self):
+    def test_damage_is_reported_with_advice(self):
         self.locks(self.store, "a")
         (self.store / "db" / "CURRENT").write_text("MANIFEST-999999\n")
         for words in (("serve", "--socket", self.folder / "s"), ("db", "stats"), ("ls",), ("db", "backup", self.backup)):
@@ -356,7 +356,7 @@ class Check(Stores):
             self.assertIn("rocklock db check", done.stderr)
             self.assertIn("rocklock db restore BACKUP", done.stderr)
 
-    def test_what_is_not_known_of_a_damaged_store_is_left_out(self):
+    def test_unknown_facts_of_a_damaged_store_are_omitted(self):
         self.locks(self.store, "a")
         current = self.store / "db" / "CURRENT"
         current.write_text("MANIFEST-999999\n")
@@ -376,7 +376,7 @@ class Check(Stores):
     def test_a_store_of_a_daemon_that_was_killed_is_sound(self):
         self.db("check", "--db", self.killed_store())
 
-    def test_a_flipped_byte_in_the_log_is_found_wherever_it_is(self):
+    def test_a_flipped_byte_anywhere_in_the_log_is_found(self):
         store = self.killed_store()
         log = largest(store, "*.log")
         sound = log.read_bytes()
@@ -412,7 +412,7 @@ class Check(Stores):
         self.assertIn(str(self.daemon_pid()), done.stderr)
         self.assertIn("db backup", done.stderr)
 
-    def test_no_store_is_64_and_stays_none(self):
+    def test_a_missing_store_is_64_and_is_not_created(self):
         for verb in ("check", "stats"):
             self.db(verb, "--db", self.store, status=64)
             self.assertFalse(self.store.exists())
@@ -434,7 +434,7 @@ class Stats(Stores):
         text = self.db("stats", "--db", self.store).stdout
         self.assertRegex(text, r"(?m)^ended grants +1$")
 
-    def test_also_beside_a_daemon(self):
+    def test_also_while_a_daemon_uses_the_store(self):
         self.acquire("a")
         wait_until(lambda: self.json("stats")["Grants"] == 1, "the grant is counted")
 

@@ -79,7 +79,7 @@ class Jobs(Sandbox):
         wait_until((self.folder / "read").exists, "the command has read its line")
         return (self.folder / "read").read_text()
 
-    def test_one_that_reads_behind_stops_and_goes_on_in_front(self):
+    def test_a_background_job_that_reads_stops_and_continues_in_the_foreground(self):
         self.shell("behind", *self.READ)
         self.wait_for("stopped")
         self.order("fg")
@@ -87,7 +87,7 @@ class Jobs(Sandbox):
         self.assertEqual(self.read(), "hello\n")
         wait_until(lambda: "ended 0" in self.told.read_text(), "it has ended")
 
-    def test_sent_on_behind_it_stops_again(self):
+    def test_a_job_continued_in_the_background_stops_again(self):
         self.shell("behind", *self.READ)
         self.wait_for("stopped")
         self.order("bg")
@@ -96,7 +96,7 @@ class Jobs(Sandbox):
         os.write(self.terminal, b"again\n")
         self.assertEqual(self.read(), "again\n")
 
-    def test_ctrl_z_stops_it_and_it_goes_on_in_front(self):
+    def test_ctrl_z_stops_it_and_it_continues_in_the_foreground(self):
         self.shell("before", *self.READ)
         wait_until(lambda: self.list(), "it holds the lock")
         self.stop_by_ctrl_z()
@@ -118,7 +118,7 @@ class Jobs(Sandbox):
                 return file.read().startswith(b"sh\0")
         return False
 
-    def test_one_that_ends_behind_leaves_the_terminal_to_the_shell(self):
+    def test_a_job_that_ends_in_the_background_leaves_the_terminal_to_the_shell(self):
         # A shell that is starting a program may not stop until that runs, so this one uses a builtin.
         os.mkfifo(self.folder / "enough")
         self.shell("before", "sh", "-c", "read line < enough")

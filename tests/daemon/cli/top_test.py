@@ -42,7 +42,7 @@ class Plain(Sandbox):
         going.send_signal(signal.SIGINT)
         self.assertEqual(going.wait(60), 0)
 
-    def test_it_tells_how_much_happened_since_the_time_before(self):
+    def test_it_shows_the_rates_since_the_previous_refresh(self):
         self.hold("wanted")
         going = self.start("top", "--json", "--interval", "50ms", "no-such-prefix")
         first = json.loads(going.stdout.readline())
@@ -62,12 +62,12 @@ class Plain(Sandbox):
         going.send_signal(signal.SIGINT)
         self.assertEqual(going.wait(60), 0)
 
-    def test_a_prefix_narrows_it(self):
+    def test_a_prefix_selects_locks(self):
         self.acquire("a/1")
         self.acquire("b/1")
         self.assertNotIn("b/1", self.rocklock("top", "a/").stdout)
 
-    def test_a_reader_who_goes_ends_it(self):
+    def test_a_closed_pipe_ends_it(self):
         self.acquire("a")
         going = self.start("top", "--json", "--interval", "50ms")
         going.stdout.readline()
@@ -126,7 +126,7 @@ class Terminal(Sandbox):
         self.assertEqual(top.wait(60), 0)
         self.assert_left_as_it_was()
 
-    def test_a_daemon_that_goes_away_is_told_of_at_once_and_keys_count(self):
+    def test_a_lost_daemon_is_shown_immediately_and_keys_still_work(self):
         self.state.mkdir()
         daemon = self.serve("--memory")
         self.acquire("a")
@@ -149,7 +149,7 @@ class Terminal(Sandbox):
             if leave == signal.SIGSTOP:
                 daemon.send_signal(signal.SIGCONT)
 
-    def test_one_that_comes_back_is_shown_again(self):
+    def test_a_restarted_daemon_is_shown_again(self):
         self.state.mkdir()
         daemon = self.serve("--memory")
         top = self.top("--interval", "50ms", "--socket", self.socket)
@@ -200,13 +200,13 @@ class Terminal(Sandbox):
         os.write(self.terminal, b"q")
         self.assertEqual(top.wait(60), 0)
 
-    def test_an_error_comes_after_the_terminal_is_given_back(self):
+    def test_an_error_is_printed_after_the_terminal_is_restored(self):
         top = self.top("--socket", self.folder / "none")
         self.assertEqual(top.wait(60), 69)
         self.assert_left_as_it_was()
         self.assertIn("start it", top.stderr.read())
 
-    def test_no_colour_where_none_is_wanted(self):
+    def test_no_bold_titles_with_no_color(self):
         self.acquire("a")
         self.top("--no-color")
         self.wait_for("q quits")

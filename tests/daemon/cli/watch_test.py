@@ -26,7 +26,7 @@ class Watched(Sandbox):
 
 
 class Watch(Watched):
-    def test_tells_the_life_of_a_lock(self):
+    def test_reports_every_event_of_a_lock(self):
         grant, credentials = self.acquire("a", "--principal", "ann")
         self.assertEqual(self.rocklock("break", grant["Grant"], "--reason", "cleaning up").returncode, 0)
         page = self.connect().call("Watch").json
@@ -98,7 +98,7 @@ class Watch(Watched):
         answer = waiting.receive()
         self.assertEqual((answer.status, answer.error), (503, "ManagerClosingException"))
 
-    def test_says_gap_after_a_restart_and_numbers_go_on(self):
+    def test_reports_a_gap_after_a_restart_and_numbers_continue(self):
         self.acquire("a")
         before = self.connect().call("Watch").json
         self.kill_daemon()
@@ -110,7 +110,7 @@ class Watch(Watched):
         again = self.connect().call("Watch", After=page["After"]).json
         self.assertNotIn("Gap", again)
 
-    def test_refuses_what_makes_no_sense(self):
+    def test_refuses_invalid_requests(self):
         for members in ({"Limit": 0}, {"Limit": 10001}, {"After": -1}, {"Since": 1}):
             self.assertEqual(self.connect().call("Watch", **members).error, "ValidationException")
 
@@ -146,7 +146,7 @@ class Program(Watched):
         process.terminate()
         process.wait(60)
 
-    def test_watch_begins_with_what_happens_from_now_on(self):
+    def test_watch_begins_with_the_next_event(self):
         self.acquire("before")
         process = self.start("watch", "--json")
         told = []
@@ -163,14 +163,14 @@ class Program(Watched):
         process.terminate()
         process.wait(60)
 
-    def test_watch_ends_when_nobody_reads_it(self):
+    def test_watch_ends_when_its_output_is_closed(self):
         self.acquire("a")
         process = self.start("watch", "--after", "0")
         process.stdout.readline()
         process.stdout.close()
         self.assertEqual(process.wait(60), 0)
 
-    def test_watch_goes_on_with_the_next_daemon_and_says_that_some_are_missing(self):
+    def test_watch_continues_with_the_next_daemon_and_reports_missing_events(self):
         self.acquire("a")
         process = self.start("watch", "--after", "0", "--json")
         self.assertEqual(json.loads(process.stdout.readline())["Resource"], "a")
@@ -183,12 +183,12 @@ class Program(Watched):
         process.terminate()
         process.wait(60)
 
-    def test_watch_refuses_an_after_that_is_none(self):
+    def test_watch_refuses_an_invalid_after(self):
         done = self.rocklock("watch", "--after", "yesterday")
         self.assertEqual(done.returncode, 64)
         self.assertIn("--after", done.stderr)
 
-    def test_history_lists_who_had_it(self):
+    def test_history_lists_past_holders(self):
         first, credentials = self.acquire("a", "--principal", "ann")
         self.rocklock("release", first["Grant"], environment=credentials)
         second, _ = self.acquire("a", "--principal", "ben")
@@ -208,7 +208,7 @@ class Program(Watched):
         self.kill_daemon()
         self.assertEqual(len(self.rocklock("history", "a", "--json").stdout.splitlines()), 3)
 
-    def test_history_comes_in_pages(self):
+    def test_history_is_paged(self):
         for _ in range(5):
             self.rocklock("run", "a", "--", "true")
         connection = self.connect()

@@ -158,7 +158,7 @@ class WithASystemManager(SeveralUsers):
         self.assertEqual(done.returncode, 75, done.stderr)
         self.assertTrue(alive(holder.child))
 
-    def test_while_it_is_down_nobody_gets_the_lock(self):
+    def test_while_it_is_down_no_client_gets_the_lock(self):
         manager = self.serve_system()
         holder = self.hold("nightly-report")
         manager.kill()
@@ -193,7 +193,7 @@ class WithASystemManager(SeveralUsers):
         self.serve_system()
         self.assertEqual(self.finish(job)[:2], (0, "mine\n"))
 
-    def test_a_user_that_may_not_connect_is_told_the_group(self):
+    def test_an_error_names_the_group_that_may_connect(self):
         self.serve_system()
         job = self.as_user("nobody", self.environments("nobody")["login"], "run", "a", "--", "touch", "ran")
         status, _, stderr = self.finish(job)
@@ -202,14 +202,14 @@ class WithASystemManager(SeveralUsers):
         self.assertFalse((self.work / "ran").exists())
         self.assert_no_private_daemon()
 
-    def test_a_socket_without_a_group_says_what_its_administrator_does(self):
+    def test_an_error_for_a_socket_without_a_group_advises_the_administrator(self):
         self.serve("--db", self.place / "db")
         job = self.as_user("nobody", self.environments("nobody")["login"], "ls")
         status, _, stderr = self.finish(job)
         self.assertEqual(status, 77, stderr)
         self.assertIn("SocketGroup=", stderr)
 
-    def test_a_variable_or_an_option_names_another_one(self):
+    def test_a_variable_or_an_option_selects_another_manager(self):
         self.serve_system()
         self.hold("a")
         other = self.folder / "other.sock"
@@ -259,7 +259,7 @@ class WithoutASystemManager(SeveralUsers):
         end_daemons(*self.private.iterdir())
         super().tearDown()
 
-    def test_each_uid_has_one_holder_and_says_so_once(self):
+    def test_each_uid_has_one_holder_and_prints_it_once(self):
         said = []
         for user in USERS:
             (self.work / "go").unlink(missing_ok=True)
@@ -287,7 +287,7 @@ class WithoutASystemManager(SeveralUsers):
             status, _, stderr = self.finish(job)
             self.assertEqual(status, 0, stderr)
 
-    def test_quiet_says_nothing(self):
+    def test_quiet_prints_nothing(self):
         done = self.rocklock("run", "--quiet", "a", "--", "true")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
@@ -326,13 +326,13 @@ class WithoutASystemManager(SeveralUsers):
         subprocess.run(["sh", "-ec", command], check=True, timeout=PATIENCE_S)
         self.assertIn("kept", self.rocklock("ls", environment=environment).stdout)
 
-    def test_status_starts_nothing(self):
+    def test_status_does_not_start_a_daemon(self):
         done = self.rocklock("status", "--json")
         self.assertEqual(done.returncode, 69)
         self.assertEqual(json.loads(done.stdout)["Running"], False)
         self.assertEqual(list(self.private.iterdir()), [])
 
-    def test_settings_that_contradict_each_other_are_64(self):
+    def test_contradictory_settings_are_64(self):
         for text, said in (("manager = private\nsocket = /x\n", "exclude each other"),
                            ("manager = both\n", "auto, private"), ("private-directory = here\n", "must begin with /")):
             self.configuration.write_text(text if "private-directory" not in text else "manager = private\n" + text)
@@ -375,7 +375,7 @@ class OnAMachineOfItsOwn(Sandbox):
         self.assertTrue((self.folder / "root/.local/state/rocklock/db").exists())
         self.assertFalse((self.folder / "state").exists())
 
-    def test_a_socket_that_exists_configures_nothing(self):
+    def test_an_existing_socket_is_not_a_configuration(self):
         place = self.folder / "run" / "rocklock"
         place.mkdir(parents=True)
         listener = socket.socket(socket.AF_UNIX)
@@ -402,7 +402,7 @@ class OnAMachineOfItsOwn(Sandbox):
         self.assertEqual((done.returncode, done.stdout), (69, ""), done.stderr)
         self.assertIn("no daemon answers on /run/locks.sock", done.stderr)
 
-    def test_a_masked_unit_configures_nothing(self):
+    def test_a_masked_unit_is_not_a_configuration(self):
         for folder in ("units", "vendor"):
             (self.folder / folder).mkdir()
         (self.folder / "vendor" / "rocklock.socket").write_text("[Socket]\nListenStream=/run/rocklock/rocklock.sock\n")
@@ -410,7 +410,7 @@ class OnAMachineOfItsOwn(Sandbox):
         done = self.inside('"$0" acquire a')
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_a_uid_without_a_home_directory_says_what_to_do(self):
+    def test_a_uid_without_a_home_directory_gets_advice(self):
         done = subprocess.run([PROGRAM, "ls"], user=54321, group=54321, extra_groups=[], env={"HOME": "/tmp"},
                               capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         if os.path.exists("/etc/rocklock.conf") or any(

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(reads_one_request_from_any_two_pieces) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(knows_when_a_connection_is_to_end) {
+BOOST_AUTO_TEST_CASE(detects_when_a_connection_must_be_closed) {
     Reading reading;
     BOOST_TEST(!reading.receive("GET /x HTTP/1.0\r\n\r\n").has_value());
     BOOST_REQUIRE(reading.requests.size() == 1);
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(knows_when_a_connection_is_to_end) {
     BOOST_TEST(reading.requests[0].target == "/x");
 }
 
-BOOST_AUTO_TEST_CASE(refuses_what_is_too_large_by_its_own_status) {
+BOOST_AUTO_TEST_CASE(refuses_requests_that_are_too_large_with_the_matching_status) {
     Reading header;
     const auto long_header = header.receive("POST / HTTP/1.1\r\nA: " + std::string(70'000, 'x'));
     BOOST_REQUIRE(long_header.has_value());
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(counts_every_byte_of_the_headers) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(limits_what_stands_between_chunks_and_behind_them) {
+BOOST_AUTO_TEST_CASE(limits_chunk_headers_and_trailers) {
     const std::string start = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
     std::string trailer = "0\r\n";
     while (trailer.size() < 140'000) trailer += "a: b\r\n";
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(limits_what_stands_between_chunks_and_behind_them) {
 
 // Byte by byte, and in two pieces of any length. The reader must also work if the last chunk
 // arrives alone.
-BOOST_AUTO_TEST_CASE(reads_chunks_in_whatever_pieces_they_come) {
+BOOST_AUTO_TEST_CASE(reads_chunks_that_arrive_in_any_pieces) {
     const std::string start = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (const std::string end : {"0\r\n\r\n", "00;x\r\n\r\n", "0\r\nA: b\r\n\r\n",
                                   "1\r\na\r\n0\r\n\r\n", "1\r\na\r\n0\r\nA: b\r\n\r\n"}) {
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(reads_chunks_in_whatever_pieces_they_come) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(takes_no_header_from_behind_the_chunks) {
+BOOST_AUTO_TEST_CASE(ignores_trailers_after_the_chunks) {
     Reading reading;
     BOOST_TEST(!reading
                     .receive("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(takes_no_header_from_behind_the_chunks) {
     BOOST_TEST(reading.requests[0].host.empty());
 }
 
-BOOST_AUTO_TEST_CASE(knows_chunked_and_no_other_transfer_encoding) {
+BOOST_AUTO_TEST_CASE(accepts_only_the_transfer_encoding_chunked) {
     for (const char* coding : {"gzip", "gzip, chunked", "identity", "chunked, gzip"}) {
         Reading reading;
         const auto problem =
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(knows_chunked_and_no_other_transfer_encoding) {
     BOOST_TEST(reading.requests.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(refuses_what_is_no_http) {
+BOOST_AUTO_TEST_CASE(refuses_bytes_that_are_not_http) {
     for (const char* bytes :
          {"HELLO\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", "\x01\x02\r\n\r\n",
           "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"}) {
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(keeps_bytes_that_are_not_taken_yet) {
     BOOST_TEST(reading.reader.held_bytes() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(says_once_that_a_client_waits_to_be_told_to_continue) {
+BOOST_AUTO_TEST_CASE(reports_once_that_a_client_expects_100_continue) {
     Reading reading;
     BOOST_TEST(
         !reading.receive("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")

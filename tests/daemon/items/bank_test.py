@@ -245,7 +245,7 @@ class Bank(Sandbox):
             deaths += 1
         return deaths
 
-    def test_loses_nothing_when_the_daemon_is_killed(self):
+    def test_loses_no_money_when_the_daemon_is_killed(self):
         self.open()
         clients = [Client(self, place) for place in range(CLIENTS)]
         for client in clients:
@@ -282,7 +282,7 @@ class Judge(unittest.TestCase):
     def loss(self, refused=(), journal=None, **accounts):
         return find_loss(self.accounts | accounts, self.done if journal is None else journal, self.done, set(refused))
 
-    def test_believes_what_is_true(self):
+    def test_accepts_a_correct_history(self):
         self.assertIsNone(self.loss(refused={"3"}))
 
     def test_finds_a_lost_transfer(self):

@@ -89,7 +89,7 @@ class Counters(Guarded):
             return 0, {}
         return int(item["value"]["N"]), {name: int(number["N"]) for name, number in item["last"]["M"].items()}
 
-    def test_are_exact_however_their_holders_are_treated(self):
+    def test_are_exact_although_holders_are_killed_and_stopped(self):
         self.client.create_table(TableName="counters", BillingMode="PAY_PER_REQUEST",
                                  AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
                                  KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}])
@@ -135,7 +135,7 @@ class Counters(Guarded):
         print(f"# {done} done, {refused} refused, {unread} not read; {len(ended)} killed, {stops} stopped", flush=True)
         self.assertGreater(done, CLIENTS)
 
-    def test_would_tell_what_is_lost(self):
+    def test_would_detect_a_lost_update(self):
         tries = {"one": {1: ["a", True], 2: ["a", False], 3: ["a", None]}, "two": {1: ["a", True]}}
         self.assertIsNone(find_loss({"a": (3, {"one": 3, "two": 1})}, tries))
         self.assertIsNone(find_loss({"a": (2, {"one": 1, "two": 1})}, tries))

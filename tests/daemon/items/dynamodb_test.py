@@ -74,7 +74,7 @@ class Region(TcpSandbox):
         found = call(web, "DescribeTable", {"TableName": made["TableArn"]})
         self.assertEqual(json.loads(found.text)["Table"]["TableName"], "things")
 
-    def test_is_refused_where_it_can_be_none(self):
+    def test_is_refused_if_it_is_malformed(self):
         process = self.rocklock("serve", "--memory", "--region", "EU West")
         self.assertEqual(process.returncode, 64, process.stderr)
         self.assertIn("region (from the command line) is 'EU West'; write 1 to 63 lower-case letters", process.stderr)
@@ -114,7 +114,7 @@ class Answers(Api):
         self.assertEqual(figures['rocklock_table_request_duration_seconds_count{operation="PutItem"}'], "4")
         self.assertEqual(figures['rocklock_table_request_duration_seconds_count{operation="Query"}'], "1")
 
-    def test_of_errors_name_them_as_the_service_does(self):
+    def test_name_errors_like_the_service(self):
         web = self.with_table()
         answer = call(web, "CreateTable", TABLE)
         self.assertEqual(exception(answer), "com.amazonaws.dynamodb.v20120810#ResourceInUseException")
@@ -126,7 +126,7 @@ class Answers(Api):
             "2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: "
             "Member must not be null; Value null at 'item' failed to satisfy constraint: Member must not be null")
 
-    def test_say_which_operation_is_not_there(self):
+    def test_name_the_unknown_operation(self):
         web = self.web(self.port)
 
         def message_for(target):
@@ -152,7 +152,7 @@ class Answers(Api):
                 self.assertRegex(date, r"\A[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT\Z")
                 self.assertTrue(before <= email.utils.parsedate_to_datetime(date).timestamp() <= time.time(), date)
 
-    def test_of_a_table_tell_its_class(self):
+    def test_describe_the_class_of_a_table(self):
         web = self.web(self.port)
         answer = call(web, "CreateTable", {**TABLE, "TableClass": "CHEAP"})
         self.assertEqual(json.loads(answer.text)["message"],
@@ -164,7 +164,7 @@ class Answers(Api):
         told = json.loads(call(web, "DescribeTable", {"TableName": "things"}).text)["Table"]
         self.assertEqual(told["TableClassSummary"], {"TableClass": "STANDARD_INFREQUENT_ACCESS"})
 
-    def test_of_a_table_tell_its_arn_and_figures(self):
+    def test_describe_the_arn_and_the_counts_of_a_table(self):
         web = self.with_table()
         call(web, "PutItem", put("a"))
         table = json.loads(call(web, "DescribeTable", {"TableName": "things"}).text)["Table"]
@@ -174,21 +174,21 @@ class Answers(Api):
         self.assertEqual(call(web, "GetItem", {**get("a"), "TableName": table["TableArn"]}).text,
                          '{"Item":{"id":{"S":"a"}}}')
 
-    def test_name_the_place_where_they_were_asked(self):
+    def test_contain_the_address_of_the_request(self):
         answer = call(self.web(self.port), "DescribeEndpoints", {})
         self.assertEqual(json.loads(answer.text),
                          {"Endpoints": [{"Address": f"127.0.0.1:{self.port}", "CachePeriodInMinutes": 1440}]})
 
 
 class Requests(Api):
-    def test_must_be_signed_with_anything(self):
+    def test_must_be_signed_with_any_key(self):
         for where in (None, self.port):
             web = self.web(where)
             text = self.refused(web, "MissingAuthenticationTokenException", Authorization=None)["message"]
             self.assertEqual(text, "Request is missing Authentication Token")
             self.refused(web, "MissingAuthenticationTokenException", Authorization="Basic abc")
 
-    def test_that_are_signed_in_part_are_told_what_is_missing(self):
+    def test_with_an_incomplete_signature_get_the_missing_part(self):
         web = self.web()
         text = self.refused(web, "IncompleteSignatureException", Authorization="AWS4-HMAC-SHA256 Credential=a",
                             X_Amz_Date=None)["message"]
@@ -224,7 +224,7 @@ class Requests(Api):
             self.assertEqual(call(web, "PutItem", put("a"), **headers).status, 403, headers)
         self.assertEqual(call(web, "GetItem", get("a")).text, "{}")
 
-    def test_may_come_packed(self):
+    def test_may_be_compressed(self):
         web = self.with_table()
         packed = gzip.compress(body_of(put("a", text={"S": "x" * 100_000})))
         self.assertLess(len(packed), 1000)
@@ -277,7 +277,7 @@ class Requests(Api):
             self.assertEqual(web.receive().text, "{}")
             self.assertEqual(json.loads(web.receive().text)["Item"]["n"]["N"], str(number))
 
-    def test_nested_too_deeply_are_told_so(self):
+    def test_nested_too_deeply_are_refused(self):
         web = self.with_table()
         value = {"S": "x"}
         for _ in range(33):
@@ -342,7 +342,7 @@ class Tables(Sandbox):
         self.assertEqual(problems, [])
         self.assertEqual(json.loads(call(web, "GetItem", get("sum")).text)["Item"]["n"]["N"], "200")
 
-    def test_and_locks_lie_in_one_store(self):
+    def test_and_locks_are_in_one_store(self):
         web = self.start_on_disk()
         call(web, "CreateTable", TABLE)
         granted = json.loads(web.call("Acquire", {"Principal": "ann", "Locks": [{"Resource": "things/a"}]}).text)

@@ -40,7 +40,7 @@ class Editing(Guarded):
 
 
 class AnEdit(Editing):
-    def test_has_its_items_as_its_locks_found_them(self):
+    def test_returns_the_items_as_they_were_when_the_locks_were_granted(self):
         edit = self.begin("1", "2")
         self.assertEqual([item["Version"] for item in edit["Items"]], [0, 0])
         self.assertEqual([lock["Resource"] for lock in edit["Locks"]], ["orders/1", "orders/2"])
@@ -60,7 +60,7 @@ class AnEdit(Editing):
         self.assertEqual(self.api.call("ShowEdit", **order("1")).json["Holders"], [])
         self.assertEqual(self.api.call("ShowEdit", **order("2")).json["Holders"][0]["Principal"], "ben")
 
-    def test_waits_with_patience_and_reads_what_was_saved_last(self):
+    def test_waits_with_patience_and_reads_the_last_saved_state(self):
         edit = self.begin("1")
         waiter = Connection(self.socket)
         waiter.send("BeginEdit", {"Principal": "ben", "Items": [order("1")], "PatienceMs": 30_000})
@@ -80,7 +80,7 @@ class AnEdit(Editing):
             waiter.close()
             wait_until(lambda: self.api.call("ShowStatistics").json["Waiting"] == 0, "nobody waits")
 
-    def test_goes_on_after_a_save_with_the_version_that_it_answered(self):
+    def test_continues_after_a_save_with_the_returned_version(self):
         edit = self.begin("1")
         version = self.save(edit, put("1", "one"))["Version"]
         self.save(edit, put("1", "two", Version=version))
@@ -90,7 +90,7 @@ class AnEdit(Editing):
         self.assertEqual(ended.json["Outcome"], "released")
         self.assertEqual(self.begin("1")["Items"][0]["Item"]["text"]["S"], "two")
 
-    def test_is_taken_over_with_what_was_saved_and_its_loser_is_told(self):
+    def test_is_taken_over_with_the_saved_state_and_the_previous_holder_is_notified(self):
         self.api.call("PutClass", Pattern="orders/*", Steal="anyone")
         edit = self.begin("1")
         self.save(edit, put("1", "ann's"))
@@ -105,7 +105,7 @@ class AnEdit(Editing):
         self.assertEqual(late["Blockers"][0]["Principal"], "ben")
         self.save({**taken.json, "Secret": ben["Secret"]}, put("1", "ben's"))
 
-    def test_tells_boto3_in_a_transaction_why_it_was_lost(self):
+    def test_reports_to_boto3_in_a_transaction_why_it_was_lost(self):
         edit = self.begin("1")
         self.api.call("Break", Grant=edit["Grant"], Reason="lunch")
         headers = {"X-Rocklock-Session": f"{edit['Session']}:{edit['Secret']}", "X-Rocklock-Token": str(edit["Token"])}
@@ -121,7 +121,7 @@ class BadInput(Editing):
         self.assertEqual(self.error(answer.json), "ValidationException")
         return answer.json["message"]
 
-    def test_is_told_with_its_place(self):
+    def test_is_reported_with_its_path(self):
         for members, said in (
                 ({}, "Items and Locks are missing"),
                 ({"Items": {}}, "Items must be an array"),
@@ -138,7 +138,7 @@ class BadInput(Editing):
         self.assertEqual(self.api.call("ListLocks").json["Locks"], [])
         self.assertEqual(self.api.call("ListSessions").json["Sessions"], [])
 
-    def test_of_a_save_changes_nothing(self):
+    def test_of_a_save_changes_no_item(self):
         edit = self.begin("1")
         proof = {"Session": edit["Session"], "Secret": edit["Secret"], "Token": edit["Token"]}
         self.assertIn("TransactItems is missing", self.refused("SaveEdit", **proof))
@@ -152,7 +152,7 @@ class BadInput(Editing):
         self.assertEqual(self.begin("2")["Items"][0]["Version"], 0)
         self.assertIsNone(self.text("1"))
 
-    def test_of_a_save_of_another_version_says_who_wrote_when(self):
+    def test_of_a_save_of_another_version_reports_the_writer_and_the_time(self):
         edit = self.begin("1")
         version = self.save(edit, put("1", "one"))["Version"]
         told = self.save(edit, put("1", "two", Version=1), status=400)
@@ -171,7 +171,7 @@ class BadInput(Editing):
         for verb, outcome in (("BeginEdit", "ok"), ("SaveEdit", "ok"), ("SaveEdit", "transaction_cancelled")):
             self.assertIn(f'rocklock_edit_requests_total{{verb="{verb}",outcome="{outcome}"}} 1', lines)
 
-    def test_asks_for_a_bound_table(self):
+    def test_of_an_unbound_table_is_refused(self):
         self.api.call("UnbindTable", TableName="orders")
         self.assertIn("not bound", self.refused("BeginEdit", Principal="ann", Items=[order("1")]))
         self.assertIn("not bound", self.refused("ShowEdit", **order("1")))

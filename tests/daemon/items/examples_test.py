@@ -46,7 +46,7 @@ class TableEdit(Example):
         self.assertEqual(err, "")
         return status, out.splitlines()
 
-    def test_takes_all_or_nothing(self):
+    def test_takes_all_tables_or_none(self):
         self.assertEqual(self.edit("begin", "customers", "ann"), (0, []))
         self.assertEqual(self.edit("begin", "suppliers", "bob"), (75, ["countries: locked by ann"]))
         self.assertEqual(self.edit("begin", "customers", "bob"), (75, [
@@ -78,7 +78,7 @@ class TableEdit(Example):
         self.assertEqual(by, {None, f"editor-{told.index([])}"})
 
 
-    def test_rows_that_are_not_there_are_nobodys(self):
+    def test_absent_rows_are_not_locked(self):
         import table_edit  # pylint: disable=import-outside-toplevel
         client = table_edit.client_for(self.endpoint)
         table_edit.prepare(client)
@@ -92,7 +92,7 @@ class TableEdit(Example):
 class TableEditAmongConflicts(Example):
     OPTIONS = ["--conflict", "50%", "--rehearsal-seed", "3"]
 
-    def test_who_is_told_so_has_it(self):
+    def test_a_reported_lock_is_held(self):
         import table_edit  # pylint: disable=import-outside-toplevel
         client = table_edit.client_for(self.endpoint)
         table_edit.prepare(client)
@@ -145,7 +145,7 @@ class Account(Example):
         self.assertEqual(lost, [200])
         self.assertEqual(account.read(accounts, "a")["balance"], 90)
 
-    def test_nothing_is_lost_among_many(self):
+    def test_concurrent_withdrawals_lose_no_update(self):
         import account  # pylint: disable=import-outside-toplevel
         account.open_account(account.accounts_at(self.endpoint), "a", 0, -1000)
 
@@ -190,13 +190,13 @@ class GuardInJavaScript(InJavaScript):
         self.import_and("a_late_write_is_refused")
 
     def test_a_write_without_a_lock_is_refused(self):
-        self.import_and("nobody_forgets_to_lock")
+        self.import_and("a_write_without_a_lock_is_refused")
 
     def test_of_two_that_read_the_same_one_writes(self):
-        self.import_and("of_two_that_read_the_same_one_writes")
+        self.import_and("one_of_two_concurrent_writers_fails")
 
-    def test_a_client_may_show_it_with_all_it_asks_for(self):
-        self.import_and("a_client_may_show_it_with_all_it_asks_for")
+    def test_a_client_may_send_the_lock_with_every_request(self):
+        self.import_and("a_client_may_send_the_lock_with_every_request")
 
 
 class AccountInJavaScript(InJavaScript):
@@ -211,7 +211,7 @@ class AccountInJavaScript(InJavaScript):
         self.assertEqual(self.account("withdraw", "a", 300), (1, "-300 less 300 is below -500", ""))
         self.assertEqual(self.account("show", "a"), (0, "-300, version 2", ""))
 
-    def test_says_what_it_cannot_do(self):
+    def test_reports_invalid_operations(self):
         self.account("open", "a", 100, -500)
         self.assertEqual(self.account("open", "a", 100, -500),
                          (70, "", "ConditionalCheckFailedException: The conditional request failed"))
@@ -219,13 +219,13 @@ class AccountInJavaScript(InJavaScript):
         self.assertEqual(self.account("withdraw", "a", "0.5")[0], 64)
 
     def test_of_two_that_read_the_same_one_writes(self):
-        self.import_and("of_two_that_read_the_same_one_writes")
+        self.import_and("one_of_two_concurrent_writers_fails")
 
-    def test_nothing_is_lost_among_many(self):
-        self.import_and("nothing_is_lost_among_many")
+    def test_concurrent_withdrawals_lose_no_update(self):
+        self.import_and("concurrent_withdrawals_lose_no_update")
 
     def test_a_write_without_an_answer_is_not_done_twice(self):
-        self.import_and("a_write_without_an_answer_is_not_done_twice")
+        self.import_and("a_write_without_a_response_is_not_repeated")
 
 
 class Once(Example):

@@ -44,7 +44,7 @@ class Drafts(Guarded):
                          ["Put", "Update", "Delete", "Delete", "Put"])
         self.assertEqual(self.drafts()[1]["Write"]["Update"], {**WRITES["update_item"]})
 
-    def test_are_told_whole_and_written_again(self):
+    def test_are_returned_completely_and_can_be_written_again(self):
         lost = self.lose("1")
         self.write_late("1", "late", lost)
         draft, = self.drafts(**self.proof_of("ann"))
@@ -96,7 +96,7 @@ class Drafts(Guarded):
         self.assertEqual(self.api.call("DiscardDraft", **ann, Id=second["Id"]).json, {"Id": second["Id"]})
         self.assertEqual(self.drafts(), [])
 
-    def test_come_in_pages(self):
+    def test_have_pages(self):
         for order in "123":
             self.write_late(order, order)
         page = self.api.call("ListDrafts", Principal="ann", Limit=2).json
@@ -106,7 +106,7 @@ class Drafts(Guarded):
         self.assertNotIn("Next", page)
         self.assertEqual(self.api.call("ListDrafts", Principal="ann", Limit=1001).error, "ValidationException")
 
-    def test_go_with_the_save_that_names_them(self):
+    def test_are_deleted_with_the_save_that_names_them(self):
         for order in "123":
             self.write_late(order, "late")
         first, second, third = (str(draft["Id"]) for draft in self.drafts())
@@ -180,7 +180,7 @@ class Bindings(Guarded):
         self.assertEqual(self.api.call("ListBindings").json, {"Bindings": []})
         self.assertEqual(self.api.call("UnbindTable", TableName="orders").error, "ValidationException")
 
-    def test_to_what_makes_no_names_are_refused(self):
+    def test_with_an_invalid_template_are_refused(self):
         for resource, message in (("", "is empty"), ("orders/{", "brace"), ("orders/}", "brace"),
                                   ("orders/{text}", "not an attribute of the table's key"), ("orders/{}", "not an attribute"),
                                   ("a\0b", "cannot produce valid names"), ("a" * 1025, "cannot produce valid names")):
@@ -209,7 +209,7 @@ class Restored(Sandbox):
         self.connections.append(connection)
         return connection
 
-    def test_a_token_from_before_a_restore_lets_nothing_in(self):
+    def test_a_token_from_before_a_restore_permits_no_write(self):
         self.state.mkdir()
         self.serve("--db", self.folder / "store")
         api = self.connected()

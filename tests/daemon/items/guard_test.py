@@ -66,7 +66,7 @@ class Guarded(TcpSandbox):
 
 
 class TwoShells(Guarded):
-    def test_a_client_stopped_past_its_lease_overwrites_nothing(self):
+    def test_a_client_stopped_past_its_lease_cannot_overwrite_an_item(self):
         self.bind()
         # With a debugger or sanitizer, a second may pass before the write.
         ann = subprocess.Popen([sys.executable, EXAMPLES / "guard.py", self.endpoint, "edit", "42", "ann", "2"],
@@ -115,7 +115,7 @@ class AwsCommandLine(Guarded):
         item = json.dumps({"id": {"S": order}, "text": {"S": "written"}})
         return self.aws("put-item", "--table-name", "orders", "--item", item, **environment)
 
-    def test_is_let_in_with_a_live_session_only(self):
+    def test_may_write_only_with_a_live_session(self):
         if not AWS.exists():
             self.skipTest("there is no /usr/bin/aws")
         self.bind()
@@ -131,7 +131,7 @@ class AwsCommandLine(Guarded):
         self.release(grant)
         self.assertIn("StaleTokenException", self.put("42", **shown).stderr)
 
-    def test_is_let_in_under_run(self):
+    def test_may_write_under_run(self):
         if not AWS.exists():
             self.skipTest("there is no /usr/bin/aws")
         self.bind()
@@ -200,7 +200,7 @@ class Requests(Guarded):
             self.each(WRITES, "StaleTokenException", cancelled)
             self.each(READS, None)
 
-    def test_read_what_nobody_else_holds_in_exclusive(self):
+    def test_read_items_that_no_other_session_holds_in_exclusive(self):
         grant = self.acquire("1", mode="exclusive")
         self.each(READS, "LockedException")
         with self.shown(self.acquire("2", "bob")):
@@ -234,7 +234,7 @@ class Requests(Guarded):
         self.assertEqual((facts["__type"], [one["Principal"] for one in facts["Blockers"]]),
                          ("rocklock#LockedException", ["bob"]))
 
-    def test_of_transactions_tell_the_reason_of_each_action(self):
+    def test_of_transactions_report_the_reason_of_each_action(self):
         self.acquire("3", "bob", "exclusive")
         ended = self.acquire("1")
         self.release(ended)
@@ -253,14 +253,14 @@ class Requests(Guarded):
         self.assertEqual(reason["Code"], "StaleToken")
         self.assertIn("has ended: released", reason["Message"])
 
-    def test_get_with_small_answers_at_once_only_what_is_free(self):
+    def test_get_only_unlocked_items_if_the_response_is_small(self):
         # Until now, the item was cached, and the thread that reads from the socket answered.
         for _ in range(3):
             self.client.get_item(**READS["get_item"])
         self.acquire("1", mode="exclusive")
         self.assertEqual(self.code_of(self.client.get_item, **READS["get_item"]), "LockedException")
 
-    def test_tell_and_ask_for_versions(self):
+    def test_report_and_require_versions(self):
         with self.shown(self.acquire("1")):
             _, first = guard.read(self.client, "1")
             self.assertGreater(first, 0)
@@ -352,7 +352,7 @@ class Headers(Guarded):
         self.assertEqual(self.put("right", X_Rocklock_Session=own, X_Rocklock_Token=self.grant["Token"]).status, 200)
         self.assertEqual(self.text("1"), "right")
 
-    def test_that_come_twice(self):
+    def test_given_twice_are_refused(self):
         own = f"{self.grant['Session']}:{self.grant['Secret']}"
         self.refuse("x-rocklock-session is given twice", **{"X-Rocklock-Session": own, "x-rocklock-session": own})
 
@@ -363,7 +363,7 @@ class Headers(Guarded):
                              {"TransactItems": [{"Put": {"TableName": "orders", "Item": key("1")}}]})
         self.assertIsNone(self.text("1"))
 
-    def test_of_what_comes_after_are_for_writes(self):
+    def test_for_the_lock_after_a_save_are_only_for_writes(self):
         own = f"{self.grant['Session']}:{self.grant['Secret']}"
         for operation, members in (("GetItem", {"TableName": "orders", "Key": key("1")}),
                                    ("BatchWriteItem", {"RequestItems": {"orders": [{"PutRequest": {"Item": key("1")}}]}}),

@@ -122,7 +122,7 @@ class LockHolders(Java):
     def does(self, holder, what):
         self.play(holder, f"LockHolder.{what}", self.endpoint)
 
-    def test_what_a_killed_process_had_is_taken_over(self):
+    def test_the_lock_of_a_killed_process_is_taken_over(self):
         self.does(self.first, "takes_it")
         self.does(self.second, "is_refused")
         self.first.process.kill()

@@ -19,8 +19,8 @@ CASE = re.compile(r"^export async function (\w+)", re.MULTILINE)
 OF_BOTH = ("table_edit", "freeing_lock", "version_check", "operations", "refusals", "guards")
 # Additional options of the daemon for single cases.
 SERVED = {
-    "an_expired_lock_is_still_there_and_may_be_taken": ["--sweep-period", "10ms", "--ttl-lag", "48h"],
-    "sends_again_what_was_throttled": ["--throttle", "30%"],
+    "an_expired_lock_is_still_stored_and_can_be_acquired": ["--sweep-period", "10ms", "--ttl-lag", "48h"],
+    "retries_throttled_requests": ["--throttle", "30%"],
 }
 MISSING = javascript.missing()
 

@@ -48,7 +48,7 @@ class LockTables(Guarded):
             return [reason["Code"] for reason in error.response["CancellationReasons"]]
         return None
 
-    def test_show_what_the_lock_api_tells(self):
+    def test_show_the_same_locks_as_the_lock_api(self):
         self.api.call("PutClass", Pattern="tables/orders", Policy="read_write",
                       Dependants=[{"Resource": "tables/customers", "Mode": "read"}])
         self.api.call("PutClass", Pattern="pool", Permits=3)
@@ -72,7 +72,7 @@ class LockTables(Guarded):
         events = self.api.call("Watch").json["Events"]
         self.assertEqual(sorted(self.items("rocklock.history"), key=lambda event: event["Sequence"]), events)
 
-    def test_are_asked_for_one_resource_or_one_grant(self):
+    def test_are_queried_by_resource_or_grant(self):
         first = self.acquire("42", "ann", "read")
         second = self.acquire("42", "bob", "read")
         self.acquire("43", "cleo")
@@ -91,7 +91,7 @@ class LockTables(Guarded):
         self.release(first)
         self.assertNotIn("Item", self.client.get_item(TableName="rocklock.locks", Key=key))
 
-    def test_have_nothing_that_expired(self):
+    def test_have_no_expired_locks(self):
         grant = self.api.call("Acquire", Principal="ann", LeaseMs=300, Locks=[{"Resource": "a"}]).json
         key = stored(Resource="a", Grant=grant["Grant"])
         wait_until(lambda: "Item" not in self.client.get_item(TableName="rocklock.locks", Key=key), "it expires")
@@ -124,7 +124,7 @@ class LockTables(Guarded):
                     self.assertIn("is read-only", error["Message"])
         self.assertEqual(len(self.items("rocklock.locks")), 1)
 
-    def test_fence_what_is_saved_with_a_condition_of_them(self):
+    def test_fence_a_transaction_that_has_a_condition_on_them(self):
         grant = self.acquire("42")
         self.assertIsNone(self.save("first", self.check(grant)))
         self.assertEqual(self.save("x", self.check(grant, mode="exclusive")), ["None", "ConditionalCheckFailed"])
@@ -136,7 +136,7 @@ class LockTables(Guarded):
             "ConditionExpression": "attribute_exists(Principal)"}}])["Error"]
         self.assertEqual(error["Code"], "ValidationException")
 
-    def test_fence_while_locks_come_and_go(self):
+    def test_fence_during_grants_and_releases(self):
         """A client with a grant in its condition never overwrites the item of a later holder."""
         over = threading.Event()
         wrong = []

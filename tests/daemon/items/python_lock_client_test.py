@@ -144,7 +144,7 @@ class OneProcess(LockClient):
         self.assertEqual(self.item()["owner_name"], "bob")
         held.release(best_effort=False)
 
-    def test_whose_lock_was_deleted_is_told(self):
+    def test_whose_lock_was_deleted_is_notified(self):
         codes = []
         lock = self.take(self.client("ann"), app_callback=lambda code, _: codes.append(code))
         self.resource.Table(TABLE).delete_item(Key={"lock_key": "moe", "sort_key": "-"})
@@ -152,7 +152,7 @@ class OneProcess(LockClient):
         self.assertEqual(codes, [DynamoDBLockError.LOCK_STOLEN])
         self.assertEqual(lock.status, DynamoDBLock.INVALID)
 
-    def test_attributes_come_with_the_lock(self):
+    def test_attributes_are_returned_with_the_lock(self):
         attributes = {"host": "a", "tries": Decimal("3.25"), "tags": {"x", "y"}, "nested": {"list": [None, True, "z"]}}
         self.take(self.client("ann"), additional_attributes=attributes)
         item = self.item()
@@ -181,7 +181,7 @@ class OneProcess(LockClient):
         self.assertEqual(self.resource.Table(TABLE).scan()["Items"], [])
         self.refused(DynamoDBLockError.CLIENT_SHUTDOWN, self.take, ann)
 
-    def test_of_many_one_at_a_time_has_it(self):
+    def test_one_of_many_processes_holds_the_lock_at_a_time(self):
         """A counter that is read and written without a condition is correct if one client at a time
         has the lock.
         """
@@ -221,7 +221,7 @@ class Processes(LockClient):
         self.assertTrue(select.select([process.stdout], [], [], PATIENCE_S)[0], f"nothing within {PATIENCE_S} s")
         return process.stdout.readline()
 
-    def test_what_a_killed_process_had_is_taken_over(self):
+    def test_the_lock_of_a_killed_process_is_taken_over(self):
         holder = self.hold_apart()
         bob = self.client("bob")
         self.refused(DynamoDBLockError.ACQUIRE_TIMEOUT, self.take, bob, timeout_s=0.3)

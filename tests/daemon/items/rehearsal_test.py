@@ -36,7 +36,7 @@ class Rehearsed(TcpSandbox):
             self.assertEqual(answer.status, 400)
             self.assertTrue(exception(answer).endswith("#ProvisionedThroughputExceededException"), answer.text)
 
-    def test_some_in_conflict_as_the_seed_says(self):
+    def test_some_conflict_as_the_seed_determines(self):
         def refused(seed):
             web = self.open("--conflict=30", "--rehearsal-seed", seed)
             answers = [call(web, "PutItem", put(str(number))) for number in range(100)]
@@ -86,7 +86,7 @@ class Rehearsed(TcpSandbox):
         self.assertEqual((line["level"], line["throttle_percent"], line["conflict_percent"], line["index_lag"],
                           line["ttl_lag"], line["seed"]), ("warning", 5, 0, "200ms", "0", 1))
 
-    def test_what_makes_no_sense(self):
+    def test_invalid_settings_are_refused(self):
         for words in (("--throttle", "101%"), ("--throttle=-1",), ("--conflict", "many"), ("--index-lag", "5"),
                       ("--sweep-period", "0"), ("--rehearsal-seed", "x")):
             done = self.rocklock("serve", "--memory", *words)

@@ -56,7 +56,7 @@ class Sdk(Sandbox):
         table.wait_until_not_exists()
         self.assertEqual(self.client.list_tables()["TableNames"], [])
 
-    def test_is_told_that_a_condition_does_not_hold(self):
+    def test_gets_the_error_of_a_failed_condition(self):
         table = self.table()
         table.put_item(Item={"pk": "a", "sk": 1})
         answer = self.refused(table.put_item, Item={"pk": "a", "sk": 1},
@@ -67,7 +67,7 @@ class Sdk(Sandbox):
             self.client.delete_item(TableName="things", Key={"pk": {"S": "z"}, "sk": {"N": "1"}},
                                     ConditionExpression="attribute_exists(pk)")
 
-    def test_is_told_why_a_transaction_was_cancelled(self):
+    def test_gets_the_cancellation_reasons_of_a_transaction(self):
         self.table().put_item(Item={"pk": "a", "sk": 1, "n": 5})
 
         def update(key, least):
@@ -142,7 +142,7 @@ class Sdk(Sandbox):
         backups = self.client.describe_continuous_backups(TableName="things")
         self.assertEqual(backups["ContinuousBackupsDescription"]["ContinuousBackupsStatus"], "ENABLED")
 
-    def test_is_told_of_tables_that_are_not_there(self):
+    def test_gets_the_error_of_a_missing_table(self):
         answer = self.refused(self.client.describe_table, TableName="nothing")
         self.assertEqual(answer["Error"]["Code"], "ResourceNotFoundException")
         self.assertEqual(answer["ResponseMetadata"]["HTTPStatusCode"], 400)

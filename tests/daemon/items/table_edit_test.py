@@ -125,7 +125,7 @@ class TableEdit(Sandbox):
         self.press(again, "#draft-list", "Discard")
         wait_until(lambda: not self.text(again, "#draft-list"), "the draft is gone")
 
-    def test_who_types_is_not_lost_and_who_asks_is_answered(self):
+    def test_unsaved_text_is_kept_and_a_request_to_take_over_is_answered(self):
         self.start_application(lease_s=20)
         first, second = self.page("editor 1"), self.page("editor 2")
         self.edit(first, "orders")

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(keeps_every_name_on_one_line) {
     BOOST_TEST(stream.next().after == 4U);
 }
 
-BOOST_AUTO_TEST_CASE(says_something_also_when_nothing_happens) {
+BOOST_AUTO_TEST_CASE(sends_comments_while_there_are_no_events) {
     auto stream = *EventStream::open("/events", "");
     BOOST_TEST(stream.page({{}, 12, false}) == ": nothing new\nid: 12\n\n");
     BOOST_TEST(stream.page({{}, 12, true}).starts_with("event: gap\ndata: {\"After\":12}\n\n"));

@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(answers_calls) {
     BOOST_TEST(line.conversation().outstanding() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
+BOOST_AUTO_TEST_CASE(pauses_if_its_client_does_not_read) {
     Line line(*this);
     line.greet();
     Acquire acquire = acquire_for("ann", {});
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(reads_bytes_one_at_a_time_or_all_at_once) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(answers_what_is_decided_before_what_waits) {
+BOOST_AUTO_TEST_CASE(answers_decided_calls_before_waiting_ones) {
     Line line(*this);
     line.greet();
     const Grant held = line.ask(1, acquire_for("ann", {}));
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(withdraws_a_wait) {
     BOOST_TEST(database.statistics().waiting == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(refuses_and_goes_on) {
+BOOST_AUTO_TEST_CASE(continues_after_a_refusal) {
     Line line(*this);
     line.greet();
     line.call(1, OpenSession{});
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(refuses_and_goes_on) {
     BOOST_TEST(line.ask(4, Ping{}).store == "memory");
 }
 
-BOOST_AUTO_TEST_CASE(ends_at_what_is_no_frame) {
+BOOST_AUTO_TEST_CASE(ends_at_bytes_that_are_not_a_frame) {
     const std::string greeting(frame_greeting);
     for (const std::string& bytes :
          {std::string("\xF5RL\x02", 4), std::string("\xF5GET", 4),
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(ends_when_a_number_is_used_twice) {
     line.drain();
 }
 
-BOOST_AUTO_TEST_CASE(says_how_long_a_call_was_here_before_it_was_decided) {
+BOOST_AUTO_TEST_CASE(reports_the_time_from_the_arrival_of_a_call_to_its_decision) {
     Line line(*this);
     line.greet();
     const Grant held = line.ask(1, acquire_for("ann", {}));
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(that_hangs_up_leaves_every_queue) {
     BOOST_TEST(database.statistics().waiting == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(ends_when_all_hold_too_much_of_what_is_not_whole) {
+BOOST_AUTO_TEST_CASE(ends_when_the_buffered_incomplete_calls_exceed_the_limit) {
     RequestMemory memory;
     memory.most = 150U << 10;
     // The header of a frame of a megabyte, and a part of its body.

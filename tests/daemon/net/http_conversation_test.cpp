@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(answers_in_the_order_of_the_requests) {
     BOOST_TEST(has(answers, "\"Blockers\":[{\"Resource\":\"a\""));
 }
 
-BOOST_AUTO_TEST_CASE(goes_on_after_a_refusal) {
+BOOST_AUTO_TEST_CASE(continues_after_a_refusal) {
     World world;
     Line line(world);
     BOOST_TEST(has(line.call("Acquire", "{"), "HTTP/1.1 400 "));
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(goes_on_after_a_refusal) {
     BOOST_TEST(has(line.call("Ping", ""), "HTTP/1.1 200 "));
 }
 
-BOOST_AUTO_TEST_CASE(ends_after_bytes_that_are_no_http) {
+BOOST_AUTO_TEST_CASE(ends_after_bytes_that_are_not_http) {
     World world;
     Line line(world);
     line.conversation().receive("nonsense\r\n\r\n");
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(ends_after_bytes_that_are_no_http) {
     BOOST_TEST(line.conversation().ended());
 }
 
-BOOST_AUTO_TEST_CASE(takes_no_large_request_while_all_hold_too_much) {
+BOOST_AUTO_TEST_CASE(refuses_a_large_request_while_the_memory_limit_is_exceeded) {
     World world;
     RequestMemory memory;
     memory.most = 300'000;
@@ -185,7 +185,7 @@ std::size_t count_of(const std::string& text, std::string_view part) {
     return count;
 }
 
-BOOST_AUTO_TEST_CASE(takes_up_no_more_than_its_client_takes) {
+BOOST_AUTO_TEST_CASE(pauses_if_its_client_does_not_read) {
     World world;
     Line line(world);
     std::string locks;
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(gives_back_a_grant_that_was_not_read) {
     BOOST_TEST(has(other.call("ShowLock", R"({"Resource":"unread"})"), "\"Holders\":[]"));
 }
 
-BOOST_AUTO_TEST_CASE(lets_only_the_administrator_break) {
+BOOST_AUTO_TEST_CASE(allows_only_an_administrator_to_break_a_grant) {
     World world;
     Line line(world, {1000, 42});
     line.call("Acquire", R"({"Principal":"ann","Locks":[{"Resource":"a"}]})");

@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(keeps_a_removed_connection_until_the_end_of_the_round) {
     BOOST_TEST(!alive);
 }
 
-BOOST_AUTO_TEST_CASE(lets_go_of_all_it_serves_at_its_end) {
+BOOST_AUTO_TEST_CASE(closes_all_connections_at_its_end) {
     bool gone = false;
     {
         IoThread thread(nothing());

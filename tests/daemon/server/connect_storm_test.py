@@ -60,7 +60,7 @@ class ConnectStorm(Sandbox):
         self.assertGreater(rate, 1_000)
         self.assertLess(slowest, 0.050 * SLOWNESS)
 
-    def test_others_still_connect(self):
+    def test_other_clients_can_still_connect(self):
         self.serve("--memory")
         self.storm()
         for _ in range(20):

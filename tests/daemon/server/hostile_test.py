@@ -127,7 +127,7 @@ class Hostile(Sandbox):
 
         self.assert_harmless(attack)
 
-    def test_what_is_past_the_limits_or_no_http(self):
+    def test_requests_that_exceed_a_limit_or_are_not_http(self):
         requests = [
             HEAD + b"Ping\r\nContent-Length: 16777217\r\n\r\n{",
             HEAD + b"Ping\r\nContent-Length: 99999999999999999999999\r\n\r\n{",

@@ -312,7 +312,7 @@ time.sleep(1000)
         self.assertGreater(len(kept), 150)
         self.assertEqual(kept[0].call("Acquire", **LOCK).status, 200)
 
-    def test_descriptors_that_others_have_used_up(self):
+    def test_descriptors_that_are_used_up(self):
         # Each watched process needs a descriptor, which does not count as a connection.
         self.start_limited(400)
         kept = [self.connect() for _ in range(150)]
@@ -374,7 +374,7 @@ time.sleep(1000)
         self.assertIn("listening on", process.stderr.readline())
         return process
 
-    def test_what_is_no_number_of_connections(self):
+    def test_an_invalid_number_of_connections(self):
         for value in ("0", "-1", "many", "1.5"):
             done = self.rocklock("serve", "--memory", f"--max-connections={value}")
             self.assertEqual(done.returncode, 64, value)
@@ -420,7 +420,7 @@ class Telling(Sandbox):
         self.assertEqual((broken["event"], broken["grant"], broken["reason"]),
                          ("break", grant, '"}\n{"event":"forged"}'))
 
-    def test_a_level_leaves_out_what_is_below(self):
+    def test_a_level_omits_events_below_it(self):
         process = self.start("serve", "--memory", "--log-level", "warning")
         wait_until(self.socket.exists, "it listens")
         wait_until(lambda: self.connect().call("Ping").status == 200, "it answers")
@@ -444,7 +444,7 @@ class Telling(Sandbox):
         process.terminate()
         self.assertNotIn("slow_wait", process.stderr.read())
 
-    def test_a_log_that_nobody_reads_holds_up_nothing(self):
+    def test_a_log_without_a_reader_delays_no_client(self):
         process = self.serve("--memory", "--slow-wait", "1ms")
         # The smallest pipe that has room for a line after it was full: two pages.
         fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 8192)
@@ -491,7 +491,7 @@ class Leaving(Sandbox):
         super().setUp()
         self.state.mkdir()
 
-    def test_within_two_seconds_with_clients_that_wait_and_that_read_nothing(self):
+    def test_within_two_seconds_although_clients_wait_or_do_not_read(self):
         process = self.serve("--db", self.folder / "db")
         api = self.connect()
         self.assertEqual(api.call("Acquire", **LOCK).status, 200)

@@ -48,7 +48,7 @@ class Shared(Sandbox):
     def mode(self, path):
         return stat.S_IMODE(os.stat(path).st_mode)
 
-    def test_a_new_store_is_for_its_user_alone(self):
+    def test_a_new_store_is_accessible_only_to_its_user(self):
         self.state.mkdir(mode=0o755)
         store = self.state / "store"
         previous = os.umask(0)
@@ -73,7 +73,7 @@ class Shared(Sandbox):
             self.assertIn(f"chmod 700 {store}", done.stderr)
         self.assertEqual(list(store.iterdir()), [])
 
-    def test_it_is_served_where_that_is_allowed(self):
+    def test_it_is_served_if_that_is_allowed(self):
         self.state.mkdir(mode=0o700)
         store = self.state / "store"
         store.mkdir()

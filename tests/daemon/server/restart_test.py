@@ -64,7 +64,7 @@ class Killed(Sandbox):
         for member in ("AcquiredAt", "Deadline"):
             self.assertLess(abs(moved_s(after, before, member)), 0.003, member)
 
-    def test_a_session_of_a_connection_is_bound_again_to_the_one_that_renews_it(self):
+    def test_a_session_is_rebound_to_the_connection_that_renews_it(self):
         self.rocklock("ls")
         before = self.connect()
         proofs = {}
@@ -91,7 +91,7 @@ class Killed(Sandbox):
         after.close()
         wait_until(lambda: [row["Resource"] for row in self.list()] == ["ben"], "two have ended")
 
-    def test_a_waiter_asks_again_and_gets_its_lock(self):
+    def test_a_waiter_retries_and_gets_its_lock(self):
         holder = self.hold("a")
         waiter = self.start("run", "a", "--", "echo", "mine")
         self.wait_for_waiters("a", 1)
@@ -118,7 +118,7 @@ class Killed(Sandbox):
 
 
 class Stopped(Sandbox):
-    def test_term_tells_waiters_and_leaves_within_two_seconds(self):
+    def test_term_fails_waiters_and_exits_within_two_seconds(self):
         api = self.api()
         other = self.connect()
         api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}])
@@ -134,7 +134,7 @@ class Stopped(Sandbox):
         self.assertEqual(self.started[0].returncode, 0)
         self.assertFalse(self.socket.exists())
 
-    def test_a_restart_keeps_what_is_held(self):
+    def test_a_restart_keeps_grants(self):
         grant, _ = self.acquire("a")
         self.stop_daemon()
         self.assertEqual(self.list()[0]["Grant"], grant["Grant"])
@@ -151,7 +151,7 @@ class Stopped(Sandbox):
 
 
 class Start(Sandbox):
-    def test_the_daemon_is_its_own_master(self):
+    def test_the_daemon_has_its_own_session_and_directory(self):
         self.rocklock("ls")
         pid = self.daemon_pid()
         self.assertEqual(os.readlink(f"/proc/{pid}/cwd"), "/")
@@ -175,7 +175,7 @@ class Start(Sandbox):
         self.assertIn("no daemon answers", done.stderr)
         self.assertIsNone(self.daemon_pid())
 
-    def test_a_socket_of_others_is_never_started(self):
+    def test_no_daemon_is_started_for_the_socket_of_another_user(self):
         done = self.rocklock("ls", "--socket", self.folder / "other.sock")
         self.assertEqual(done.returncode, 69)
 
@@ -185,7 +185,7 @@ class Start(Sandbox):
         self.assertTrue(self.socket.exists())
         self.assertEqual(self.rocklock("ls").returncode, 0)
 
-    def test_a_daemon_whose_socket_file_is_removed_makes_room(self):
+    def test_a_daemon_whose_socket_file_is_removed_exits(self):
         self.acquire("a")
         pid = self.daemon_pid()
         self.socket.unlink()
@@ -193,7 +193,7 @@ class Start(Sandbox):
         self.assertNotEqual(self.daemon_pid(), pid)
         self.assertIn("was removed or replaced", self.log())
 
-    def test_one_that_is_served_says_so_and_fails(self):
+    def test_a_second_daemon_on_a_socket_fails_and_names_the_first(self):
         process = self.serve("--memory")
         self.socket.unlink()
         _, told = process.communicate(timeout=PATIENCE_S)
@@ -201,7 +201,7 @@ class Start(Sandbox):
         self.assertIn(f"the socket file {self.socket} was removed or replaced", told)
         self.assertNotIn("the storage has failed", told)
 
-    def test_the_socket_of_the_next_daemon_is_left_to_it(self):
+    def test_the_socket_of_the_next_daemon_is_not_removed(self):
         self.rocklock("ls")
         first = self.daemon_pid()
         shutil.rmtree(self.state)
@@ -220,7 +220,7 @@ class Start(Sandbox):
         self.assertIn(f"(pid {pid})", done.stderr)
         self.assertEqual(self.rocklock("ls").returncode, 0)
 
-    def test_a_file_that_is_no_socket_is_left_alone(self):
+    def test_a_file_that_is_not_a_socket_is_not_removed(self):
         path = self.folder / "precious"
         path.write_text("data")
         done = self.rocklock("serve", "--memory", "--socket", path)
@@ -238,7 +238,7 @@ class Start(Sandbox):
         self.rocklock("ls")
         self.assertEqual(self.socket.stat().st_mode & 0o777, 0o660)
 
-    def test_a_path_too_long_for_a_socket_is_said_to_be(self):
+    def test_a_path_too_long_for_a_socket_is_reported(self):
         done = self.rocklock("serve", "--memory", "--socket", self.folder / ("x" * 120))
         self.assertEqual(done.returncode, 64)
         self.assertIn("107 bytes", done.stderr)

@@ -154,7 +154,7 @@ class Crowd(Unheard):
         self.api()
         self.assert_within(0.1, lambda: self.handed_on(holder_dies=False))
 
-    def test_and_where_the_holder_is_one_of_the_dead(self):
+    def test_also_if_the_holder_is_among_the_killed_clients(self):
         self.api()
         self.assert_within(0.1, lambda: self.handed_on(holder_dies=True))
 

@@ -47,7 +47,7 @@ class Notifying(Sandbox):
         self.start_notifying(f"@rocklock-test-{os.getpid()}")
         self.assertIn("READY=1", self.words())
 
-    def test_nothing_is_ready_that_cannot_listen(self):
+    def test_a_daemon_that_cannot_listen_does_not_report_readiness(self):
         self.heard.settimeout(0.2)
         self.socket.write_text("no socket")
         process = self.start_notifying(str(self.folder / "notify"))
@@ -55,7 +55,7 @@ class Notifying(Sandbox):
         with self.assertRaises(TimeoutError):
             self.heard.recv(4096)
 
-    def test_a_socket_that_nobody_reads_holds_up_nothing(self):
+    def test_a_notify_socket_without_a_reader_does_not_delay_the_daemon(self):
         self.heard.close()
         process = self.start("serve", "--memory", environment={"NOTIFY_SOCKET": str(self.folder / "nobody")})
         self.assertIn("listening on", process.stderr.readline())
@@ -68,7 +68,7 @@ class Notifying(Sandbox):
             seen += self.words()
         self.assertGreaterEqual(seen.count("WATCHDOG=1"), 4)
 
-    def test_one_that_is_stopped_does_not_feed_it(self):
+    def test_a_stopped_daemon_does_not_notify_the_watchdog(self):
         process = self.start_notifying(str(self.folder / "notify"), WATCHDOG_USEC="60000")
         while "WATCHDOG=1" not in self.words():
             pass
@@ -81,7 +81,7 @@ class Notifying(Sandbox):
         except TimeoutError:
             pass
 
-    def test_the_watchdog_of_another_process_is_left_alone(self):
+    def test_the_watchdog_of_another_process_is_ignored(self):
         self.start_notifying(str(self.folder / "notify"), WATCHDOG_USEC="1000", WATCHDOG_PID="1")
         self.assertIn("READY=1", self.words())
         self.assertEqual(self.connect().call("Ping").status, 200)
@@ -132,7 +132,7 @@ class Activated(Sandbox):
         self.start_with(listener)
         self.assertEqual(late.receive().status, 200)
 
-    def test_a_tcp_socket_beside_our_own(self):
+    def test_a_passed_tcp_socket_in_addition_to_http(self):
         listener = self.listener(socket.AF_INET, ("127.0.0.1", 0))
         self.state.mkdir()
         process = self.start_with(listener)
@@ -141,26 +141,26 @@ class Activated(Sandbox):
         self.assertEqual(self.connect().call("Ping").status, 200)
         self.assertEqual(Connection(self.socket).call("Ping").status, 200)
 
-    def test_one_that_other_machines_can_reach_is_refused(self):
+    def test_a_socket_that_other_machines_can_reach_is_refused(self):
         process = self.start_with(self.listener(socket.AF_INET, ("0.0.0.0", 0)))
         self.assertEqual(process.wait(60), 64)
         self.assertIn("other machines", process.stderr.read())
 
-    def test_what_does_not_listen_is_refused(self):
+    def test_a_socket_that_does_not_listen_is_refused(self):
         idle = socket.socket(socket.AF_UNIX)
         self.addCleanup(idle.close)
         process = self.start_with(idle)
         self.assertEqual(process.wait(60), 64)
         self.assertIn("does not listen", process.stderr.read())
 
-    def test_what_is_for_another_process_is_left_alone(self):
+    def test_sockets_for_another_process_are_ignored(self):
         self.state.mkdir()
         process = self.start("serve", "--memory", environment={"LISTEN_FDS": "1", "LISTEN_PID": "1"})
         self.assertIn(f"listening on {self.socket}", process.stderr.readline())
 
 
 class Units(Sandbox):
-    def test_they_are_as_systemd_wants_them(self):
+    def test_they_are_valid_for_systemd(self):
         if not shutil.which("systemd-analyze"):
             self.skipTest("systemd-analyze is not installed")
         for name in ("rocklock.socket", "rocklock.service"):
@@ -173,7 +173,7 @@ class Units(Sandbox):
         complaints = [line for line in done.stderr.splitlines() if "rocklock" in line]
         self.assertEqual((done.returncode, complaints), (0, []), done.stderr)
 
-    def test_backups_go_where_the_unit_lets_the_daemon_write(self):
+    def test_the_unit_permits_writes_to_the_backup_directory(self):
         text = (UNITS / "rocklock.service.in").read_text()
         names = re.search(r"^StateDirectory=(.*)$", text, re.MULTILINE).group(1).split()
         self.assertEqual(names, ["rocklock", "rocklock/backups"])

@@ -23,7 +23,7 @@ class Crowded(Sandbox):
         self.guest.close()
         super().tearDown()
 
-    def test_a_verb_asks_again_for_a_while_and_leaves_with_69(self):
+    def test_a_verb_retries_for_a_while_and_exits_with_69(self):
         start = time.monotonic()
         done = self.rocklock("ls", "--socket", self.socket)
         self.assertGreater(time.monotonic() - start, 1.9)
@@ -79,7 +79,7 @@ class Forbidden(Sandbox):
         return subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", PROGRAM, *words],
                               env=self.environment, capture_output=True, text=True, timeout=60, check=False)
 
-    def test_a_store_where_nobody_may_write_is_77(self):
+    def test_a_store_in_a_read_only_directory_is_77(self):
         socket = str(self.folder / "s")
         for place in ("db", "x/y"):
             done = self.as_nobody("serve", "--socket", socket, "--db", str(self.folder / place))
@@ -113,7 +113,7 @@ class Unreachable(Sandbox):
             self.assertIn("107 bytes", done.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root may become somebody else")
-    def test_a_socket_that_is_not_for_this_user_is_77_and_says_what_to_do(self):
+    def test_a_socket_that_is_not_for_this_user_is_77_with_advice(self):
         self.acquire("a")
         self.folder.chmod(0o755)
         done = self.rocklock("ls", "--socket", self.socket, user=65534, extra_groups=[])
@@ -121,7 +121,7 @@ class Unreachable(Sandbox):
         self.assertIn("--admin-group", done.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root may become somebody else")
-    def test_a_daemon_where_it_may_not_write_is_77(self):
+    def test_a_daemon_in_a_read_only_directory_is_77(self):
         self.folder.chmod(0o755)
         for path in ("s", "new/s"):
             done = self.rocklock("serve", "--memory", "--socket", self.folder / path, user=65534, extra_groups=[])
@@ -130,7 +130,7 @@ class Unreachable(Sandbox):
 
 
 class Signals(Sandbox):
-    def test_what_other_daemons_take_for_an_order_ends_nothing(self):
+    def test_signals_that_other_daemons_obey_do_not_end_the_daemon(self):
         self.state.mkdir()
         daemon = self.serve("--memory")
         for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
@@ -183,7 +183,7 @@ class Owners(Sandbox):
 
 
 class Permits(Sandbox):
-    def test_they_are_asked_for_and_shown_as_what_they_are(self):
+    def test_they_are_requested_and_shown_as_permits(self):
         self.assertEqual(self.rocklock("class", "put", "printers", "--permits", "3").returncode, 0)
         got = self.rocklock("acquire", "printers", "--permits", "2", "--principal", "ann")
         self.assertEqual(got.returncode, 0, got.stderr)
@@ -204,7 +204,7 @@ class Permits(Sandbox):
         for words in (("--permits", "0"), ("--permits", "x"), ("--permits", "1", "--mode", "read")):
             self.assertEqual(self.rocklock("acquire", "printers", *words).returncode, 64, words)
 
-    def test_who_waits_for_them(self):
+    def test_waiters_for_permits_are_shown(self):
         self.rocklock("class", "put", "printers", "--permits", "1")
         self.acquire("printers")
         self.start("run", "printers", "--principal", "ben", "--", "true")

@@ -67,7 +67,7 @@ class UserLimits(TcpSandbox):
         self.assertEqual(api.call("EndSessions", Principal="ann", Reason="x").json, {"Sessions": 3})
         self.assertEqual(api.call("OpenSession", Principal="ann").status, 200)
 
-    def test_zero_is_no_limit_and_what_is_no_limit_is_refused(self):
+    def test_zero_is_no_limit_and_an_invalid_limit_is_refused(self):
         self.state.mkdir(mode=0o700)
         for words in (("--max-user-grants", "-1"), ("--max-user-grants", "many"),
                       ("--memory-share", "0%"), ("--memory-share", "101%")):
@@ -86,7 +86,7 @@ class UserLimits(TcpSandbox):
         connection.close()
         return dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
 
-    def test_connections_over_tcp_have_a_limit_together_and_administrators_have_none(self):
+    def test_connections_over_tcp_have_one_limit_and_administrators_have_no_limit(self):
         self.state.mkdir(mode=0o700)
         port = self.serve_tcp("--max-user-connections", "2")
         first, second = Connection(port), Connection(port)

@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_CASE(a_line_for_people_has_its_message_first) {
     BOOST_TEST(format_event(event, LogFormat::text, "T") == "rocklock: listening on /run/x\n");
 }
 
-BOOST_AUTO_TEST_CASE(facts_are_quoted_where_they_are_not_plain) {
+BOOST_AUTO_TEST_CASE(facts_are_quoted_if_necessary) {
     const LogEvent event{
         LogLevel::warning,
         "break",

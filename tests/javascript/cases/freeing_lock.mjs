@@ -29,7 +29,7 @@ async function holder({documents}, message) {
   return Item?.owner;
 }
 
-export async function a_lock_is_taken_once_until_its_time_is_over(sdk) {
+export async function a_lock_is_held_once_until_it_expires(sdk) {
   await sdk.dynamodb.createTable(table(locks, {primary_id: "S"}));
   assert.equal(await take(sdk, "m1", now() + 3600, "ann"), true);
   assert.equal(await take(sdk, "m1", now() + 3600, "bob"), false);
@@ -39,7 +39,7 @@ export async function a_lock_is_taken_once_until_its_time_is_over(sdk) {
   assert.equal(await holder(sdk, "m2"), "bob");
 }
 
-export async function of_many_replicas_one_takes_a_lock_that_expired(sdk) {
+export async function one_of_many_replicas_acquires_an_expired_lock(sdk) {
   await sdk.dynamodb.createTable(table(locks, {primary_id: "S"}));
   await take(sdk, "m1", now() - 5);
   const replicas = Array.from({length: 16}, (_, number) => `replica-${number}`);
@@ -48,7 +48,7 @@ export async function of_many_replicas_one_takes_a_lock_that_expired(sdk) {
   assert.equal(await holder(sdk, "m1"), replicas[taken.indexOf(true)]);
 }
 
-export async function an_expired_lock_is_still_there_and_may_be_taken(sdk) {
+export async function an_expired_lock_is_still_stored_and_can_be_acquired(sdk) {
   await sdk.dynamodb.createTable(table(locks, {primary_id: "S"}));
   await sdk.dynamodb.updateTimeToLive({
     TableName: locks, TimeToLiveSpecification: {AttributeName: "expired_at", Enabled: true}});
@@ -61,7 +61,7 @@ export async function an_expired_lock_is_still_there_and_may_be_taken(sdk) {
   assert.equal(await take(sdk, "m1", now() + 3600, "bob"), true);
 }
 
-export async function its_owner_prolongs_and_frees_a_lock(sdk) {
+export async function its_owner_renews_and_releases_a_lock(sdk) {
   await sdk.dynamodb.createTable(table(locks, {primary_id: "S"}));
   const until = now() + 60;
   await take(sdk, "m1", until, "ann");

@@ -41,7 +41,7 @@ async function text({documents}) {
   return (await documents.get({TableName: orders, Key: {id: "42"}})).Item?.text;
 }
 
-export async function a_late_write_is_refused_and_names_who_came_next(sdk) {
+export async function a_late_write_is_refused_and_names_the_next_holder(sdk) {
   await sdk.dynamodb.createTable(table(orders, {id: "S"}));
   const ann = await acquire(sdk, "ann", 200);
   // Bob's waiting request is granted as soon as ann's lease has ended.
@@ -57,7 +57,7 @@ export async function a_late_write_is_refused_and_names_who_came_next(sdk) {
   assert.equal(await text(sdk), "bob's");
 }
 
-export async function headers_that_do_not_parse_change_nothing(sdk) {
+export async function malformed_headers_are_refused(sdk) {
   await sdk.dynamodb.createTable(table(orders, {id: "S"}));
   const {Session} = await acquire(sdk, "ann", 60000);
   show(sdk, {Session, Secret: "none", Token: 1});

@@ -8,7 +8,7 @@ const things = table("things", {pk: "S", sk: "N"});
 const TableName = "things";
 const numbers = (count) => Array.from({length: count}, (_, number) => number);
 
-export async function makes_describes_changes_and_deletes_tables({dynamodb}) {
+export async function creates_describes_updates_and_deletes_tables({dynamodb}) {
   const made = await dynamodb.createTable(things);
   assert.equal(made.TableDescription.TableStatus, "ACTIVE");
   const {Table} = await dynamodb.describeTable({TableName});
@@ -151,7 +151,7 @@ export async function adds_and_queries_an_index({dynamodb, documents}) {
   assert.deepEqual(found.Items, [{pk: "a", sk: 1, owner: "ann"}]);
 }
 
-export async function takes_the_parameters_that_came_before_expressions({dynamodb, documents, code_of}) {
+export async function accepts_the_legacy_parameters({dynamodb, documents, code_of}) {
   await dynamodb.createTable(things);
   await documents.put({TableName, Item: {pk: "a", sk: 1}, Expected: {pk: {Exists: false}}});
   const update = (expected) => documents.update({TableName, Key: {pk: "a", sk: 1}, ReturnValues: "ALL_NEW",
@@ -177,7 +177,7 @@ export async function sets_times_to_live_and_tags({dynamodb}) {
   assert.deepEqual((await dynamodb.listTagsOfResource({ResourceArn})).Tags, []);
 }
 
-export async function tells_where_it_is_and_how_much_it_takes({dynamodb, places}) {
+export async function describes_its_endpoint_and_limits({dynamodb, places}) {
   const {Endpoints} = await dynamodb.describeEndpoints({});
   assert.deepEqual(Endpoints.map(({Address}) => Address), [new URL(places.endpoint).host]);
   assert.ok(Endpoints[0].CachePeriodInMinutes > 0);
@@ -187,14 +187,14 @@ export async function tells_where_it_is_and_how_much_it_takes({dynamodb, places}
   assert.equal(backups.ContinuousBackupsDescription.ContinuousBackupsStatus, "ENABLED");
 }
 
-export async function tells_the_capacity_consumed({dynamodb}) {
+export async function returns_the_consumed_capacity({dynamodb}) {
   await dynamodb.createTable(things);
   const key = {pk: {S: "a"}, sk: {N: "1"}};
   const {ConsumedCapacity} = await dynamodb.putItem({TableName, Item: key, ReturnConsumedCapacity: "TOTAL"});
   assert.deepEqual(ConsumedCapacity, {TableName, CapacityUnits: 1});
 }
 
-export async function asks_much_at_a_time({dynamodb, documents, agent}) {
+export async function sends_many_concurrent_requests({dynamodb, documents, agent}) {
   await dynamodb.createTable(things);
   await Promise.all(numbers(200).map((sk) => documents.put({TableName, Item: {pk: "a", sk, text: "x".repeat(2000)}})));
   const {Count} = await documents.query({TableName, KeyConditionExpression: "pk = :a",

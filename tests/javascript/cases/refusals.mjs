@@ -40,7 +40,7 @@ export async function refusals_have_the_names_of_the_service(sdk) {
   /Transaction request cannot include multiple operations on one item/);
 }
 
-export async function operations_that_are_not_offered_are_unknown(sdk) {
+export async function unsupported_operations_are_unknown(sdk) {
   const asked = [
     () => sdk.dynamodb.listBackups({}),
     () => sdk.dynamodb.executeStatement({Statement: "SELECT * FROM things"}),
@@ -51,7 +51,7 @@ export async function operations_that_are_not_offered_are_unknown(sdk) {
   }
 }
 
-export async function what_was_refused_is_not_sent_again(sdk) {
+export async function refused_requests_are_not_retried(sdk) {
   await sdk.dynamodb.createTable(things);
   const before = sdk.agent.sent;
   await refusal_of(sdk.dynamodb.describeTable({TableName: "nothing"}));
@@ -63,7 +63,7 @@ export async function what_was_refused_is_not_sent_again(sdk) {
 }
 
 // The test configures the daemon to throttle 30% of the requests.
-export async function sends_again_what_was_throttled(sdk) {
+export async function retries_throttled_requests(sdk) {
   await sdk.dynamodb.createTable(things);
   const before = sdk.agent.sent;
   for (let number = 0; number < 20; number += 1) {

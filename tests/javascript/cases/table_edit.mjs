@@ -63,7 +63,7 @@ async function rows({documents}) {
   return Object.fromEntries(Items.map(({name, ...row}) => [name, row]));
 }
 
-export async function a_table_is_edited_with_those_it_refers_to(sdk) {
+export async function an_edit_marks_a_table_and_the_tables_it_refers_to(sdk) {
   await prepare(sdk);
   assert.deepEqual(await begin(sdk, "customers", "ann"), []);
   assert.deepEqual(await rows(sdk), {
@@ -77,7 +77,7 @@ export async function a_table_is_edited_with_those_it_refers_to(sdk) {
   assert.deepEqual(await begin(sdk, "suppliers", "bob"), []);
 }
 
-export async function a_refusal_tells_the_status_of_each_table(sdk) {
+export async function a_refusal_reports_the_status_of_each_table(sdk) {
   await prepare(sdk);
   await begin(sdk, "customers", "ann");
   const before = await rows(sdk);
@@ -115,7 +115,7 @@ export async function only_its_editor_ends_an_edit(sdk) {
   assert.deepEqual(new Set(Object.values(await rows(sdk)).map((row) => row.status)), new Set(["normal"]));
 }
 
-export async function of_many_who_begin_at_once_one_edits(sdk) {
+export async function one_of_many_concurrent_editors_succeeds(sdk) {
   await prepare(sdk);
   const editors = Array.from({length: 16}, (_, number) => `editor-${number}`);
   const refused = await Promise.all(editors.map((editor) => begin(sdk, "customers", editor)));

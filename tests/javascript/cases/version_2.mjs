@@ -29,7 +29,7 @@ export async function waits_for_tables({client}) {
   await client.waitFor("tableNotExists", {TableName, $waiter: {delay: 1}}).promise();
 }
 
-export async function goes_through_pages({client}) {
+export async function reads_all_pages({client}) {
   await client.createTable(things).promise();
   await client.batchWriteItem({RequestItems: {things: Array.from({length: 20}, (_, number) => (
     {PutRequest: {Item: {pk: {S: "a"}, sk: {N: String(number)}}}}))}}).promise();
@@ -64,7 +64,7 @@ export async function checks_the_checksum_of_answers({client, places}) {
   await assert.rejects(spoilt.promise(), {code: "CRC32CheckFailed"});
 }
 
-export async function keeps_numbers_that_javascript_has_not({client, places}) {
+export async function keeps_numbers_that_javascript_cannot_represent({client, places}) {
   await client.createTable(things).promise();
   const documents = new DynamoDB.DocumentClient({service: client, wrapNumbers: true});
   const large = "12345678901234567890123456789012345678";
@@ -76,7 +76,7 @@ export async function keeps_numbers_that_javascript_has_not({client, places}) {
   assert.equal(copy.Item.large.N, large);
 }
 
-export async function finds_no_endpoint_when_told_one({places}) {
+export async function uses_the_given_endpoint_even_if_discovery_is_enabled({places}) {
   // If an endpoint is given, version 2 does not look one up, even if the environment enables
   // discovery.
   process.env.AWS_ENABLE_ENDPOINT_DISCOVERY = "true";

@@ -35,7 +35,7 @@ export async function refusals_have_classes({client}) {
   assert.ok(await refusal_of(transact({more: {S: "x"}})) instanceof IdempotentParameterMismatchException);
 }
 
-export async function a_failed_condition_tells_the_item({client}) {
+export async function a_failed_condition_returns_the_item({client}) {
   await client.send(new CreateTableCommand(things));
   await client.send(new PutItemCommand({TableName, Item: {...item, owner: {S: "ann"}}}));
   const error = await refusal_of(client.send(new PutItemCommand({
@@ -53,7 +53,7 @@ export async function waits_for_tables({client}) {
   assert.equal((await waitUntilTableNotExists(waiting, {TableName})).state, "SUCCESS");
 }
 
-export async function goes_through_pages({client, documents}) {
+export async function reads_all_pages({client, documents}) {
   for (const name of ["things", "things-2", "things-3"]) {
     await client.send(new CreateTableCommand({...things, TableName: name}));
   }
@@ -73,7 +73,7 @@ export async function goes_through_pages({client, documents}) {
   assert.deepEqual(await counts(paginateListTables({client, pageSize: 2}, {})), [2, 1]);
 }
 
-export async function keeps_numbers_that_javascript_has_not({client}) {
+export async function keeps_numbers_that_javascript_cannot_represent({client}) {
   await client.send(new CreateTableCommand(things));
   const documents = DynamoDBDocumentClient.from(client, {unmarshallOptions: {wrapNumbers: true}});
   const large = "12345678901234567890123456789012345678";
@@ -88,7 +88,7 @@ export async function keeps_numbers_that_javascript_has_not({client}) {
   assert.equal(copy.Item.large.N, large);
 }
 
-export async function takes_its_endpoint_from_the_environment({places}) {
+export async function reads_its_endpoint_from_the_environment({places}) {
   const told = {
     AWS_ENDPOINT_URL_DYNAMODB: places.endpoint,
     AWS_REGION: "local",
@@ -105,7 +105,7 @@ export async function takes_its_endpoint_from_the_environment({places}) {
   }
 }
 
-export async function gives_up_a_request_and_goes_on({client}) {
+export async function cancels_a_request_and_continues({client}) {
   await client.send(new CreateTableCommand(things));
   const giving_up = new AbortController();
   const sent = client.send(new PutItemCommand({TableName, Item: item}), {abortSignal: giving_up.signal});

@@ -43,7 +43,7 @@ async function prepare({dynamodb, documents}, stock) {
   await documents.put({TableName: products, Item: {id: "p", stock, version: 1}});
 }
 
-export async function of_two_that_read_the_same_one_writes(sdk) {
+export async function one_of_two_concurrent_writers_fails(sdk) {
   await prepare(sdk, 10);
   const [first, second] = [await read(sdk, "p"), await read(sdk, "p")];
   assert.equal(await write(sdk, first, 9), true);
@@ -52,21 +52,21 @@ export async function of_two_that_read_the_same_one_writes(sdk) {
 }
 
 // An account with a balance of 100 and an overdraft limit of 500.
-export async function of_two_withdrawals_at_once_one_fits(sdk) {
+export async function one_of_two_concurrent_withdrawals_succeeds(sdk) {
   await prepare(sdk, 100);
   const done = await Promise.all([sell(sdk, "p", 400, -500), sell(sdk, "p", 300, -500)]);
   assert.equal(done.filter(Boolean).length, 1);
   assert.deepEqual(await read(sdk, "p"), {id: "p", stock: done[0] ? -300 : -200, version: 2});
 }
 
-export async function of_many_buyers_as_many_are_served_as_there_is_stock(sdk) {
+export async function concurrent_buyers_never_buy_more_than_the_stock(sdk) {
   await prepare(sdk, 12);
   const served = await Promise.all(Array.from({length: 20}, () => sell(sdk, "p", 1)));
   assert.equal(served.filter(Boolean).length, 12);
   assert.deepEqual(await read(sdk, "p"), {id: "p", stock: 0, version: 13});
 }
 
-export async function a_global_index_gives_no_consistent_read_for_a_check(sdk) {
+export async function a_global_index_refuses_a_consistent_read(sdk) {
   await sdk.dynamodb.createTable(table(products, {id: "S"}, {
     AttributeDefinitions: ["id", "shelf"].map((name) => ({AttributeName: name, AttributeType: "S"})),
     GlobalSecondaryIndexes: [{

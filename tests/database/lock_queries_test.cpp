@@ -9,7 +9,7 @@ namespace rocklock::testing {
 
 BOOST_FIXTURE_TEST_SUITE(a_class, SimulatedDatabase)
 
-BOOST_AUTO_TEST_CASE(says_which_mode_an_intent_takes) {
+BOOST_AUTO_TEST_CASE(determines_the_mode_of_an_intent) {
     LockClass shared;
     shared.pattern = "orders/*";
     shared.policy = Policy::read_write;
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(may_count_permits) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(looking, SimulatedDatabase)
+BOOST_FIXTURE_TEST_SUITE(lock_queries, SimulatedDatabase)
 
 BOOST_AUTO_TEST_CASE(shows_holders_waiters_and_the_one_before) {
     Session ann = database.open_session("ann").value();
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(lists_the_grants_of_a_session_for_any_caller) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(tells_sessions_in_order_of_opening) {
+BOOST_AUTO_TEST_CASE(lists_sessions_in_the_order_of_opening) {
     const Session ann = database.open_session("ann").value();
     const Session bob = database.open_session("bob").value();
     const Session again = database.open_session("ann").value();
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(tells_sessions_in_order_of_opening) {
     BOOST_TEST((anns[1].id == again.id()));
 }
 
-BOOST_AUTO_TEST_CASE(counts_what_became_of_every_grant) {
+BOOST_AUTO_TEST_CASE(counts_the_outcome_of_every_grant) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     ann.acquire("a").value().release().value();
