@@ -89,7 +89,7 @@ Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid
     }
 
     file.listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (file.listener_ < 0) return failed("cannot make a socket");
+    if (file.listener_ < 0) return failed("cannot create a socket");
     const auto mask = ::umask(0117);
     const int bound =
         ::bind(file.listener_, reinterpret_cast<const sockaddr*>(&*address), sizeof *address);

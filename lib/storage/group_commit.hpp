@@ -22,8 +22,8 @@
 //                                                leader has led rounds_for_others rounds
 //
 // Invariants of each state:
-//   idle      no waiter is parked; if commits are queued, wait() has not been called for one of
-//             them, and that call will write them all
+//   idle      no waiter is parked; if commits are queued, wait() has not yet been called for at
+//             least one of them, and that call will write all of them
 //   leading   exactly one thread uses the engine; the commits up to `written_through` are applied,
 //             in order
 //   failed    (permanently) the queue is empty, no waiter is parked, and no thread leads again
@@ -60,8 +60,8 @@ public:
     virtual Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) = 0;
 
     // Applies these batches in order; readers see each batch completely or not at all. If `sync` is
-    // true, then syncs everything that was ever written. After an error, any prefix of the batches
-    // may have been applied.
+    // true, it then syncs everything that was written so far. After an error, any prefix of the
+    // batches may have been applied.
     virtual Result<void> write(std::span<Batch* const> batches, bool sync) = 0;
 
     // Syncs everything that was written without a sync.
@@ -176,7 +176,7 @@ private:
     CommitNumber sync_wanted_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     WaiterList parked_ ROCKLOCK_GUARDED_BY(mutex_);
     // A failure that another thread has reported while a leader is active. The leader applies it
-    // after its round, since it may still be writing verdicts.
+    // after its round, since it may still be writing results.
     std::optional<Error> found_ ROCKLOCK_GUARDED_BY(mutex_);
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
 
@@ -190,7 +190,7 @@ private:
     std::atomic<CommitNumber> synced_{0};
 
     // Used by the leader only: the batches to write, and the versions that they will have written
-    // (none if deleted). Versions are collected from the first commit with preconditions on.
+    // (none for a deleted key). Versions are collected from the first commit with preconditions on.
     std::vector<Batch*> accepted_;
     std::unordered_map<Key, std::optional<std::uint64_t>, KeyHash> overlay_;
     std::size_t overlaid_ = 0;

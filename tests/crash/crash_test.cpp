@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(with_threads_leaves_a_prefix_of_its_decisions) {
 }
 
 // Tests the judge itself: it must reject a store with any of these faults.
-BOOST_AUTO_TEST_CASE(that_broke_a_promise_would_be_noticed) {
+BOOST_AUTO_TEST_CASE(that_breaks_a_promise_is_detected) {
     Campaign campaign(3);
     for (int i = 0; i < 3; ++i) {
         require_judged(campaign, must_die_at(campaign, {Verb::acquire, after_reply}, 3));

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(reports_the_items_that_it_found) {
 }
 
 // A change between the decision and the commit is detected.
-BOOST_AUTO_TEST_CASE(is_judged_as_the_transaction_is_committed) {
+BOOST_AUTO_TEST_CASE(is_checked_when_the_transaction_is_committed) {
     struct Blow {
         std::string what;
         std::function<void(Shop&, const Guard&)> strike;
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(is_judged_as_the_transaction_is_committed) {
              BOOST_TEST(shop.database->service().ask(CloseSession{shop.ann.id()}).has_value());
          },
          "- condition_failed"},
-        {"the lease is over, and another came",
+        {"the lease has ended, and another session has the lock",
          [](Shop& shop, const Guard&) {
              shop.sleep(11s);
              shop.bob = shop.database->open_session("bob", Shop::with_lease(10s)).value();

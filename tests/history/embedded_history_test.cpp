@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(in_memory) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_two_items_that_all_want) {
+BOOST_AUTO_TEST_CASE(of_two_items_with_contention) {
     ClientsOptions options;
     options.keys = 2;
     judge_history(run_in_memory(options));

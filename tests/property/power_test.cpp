@@ -152,7 +152,7 @@ Complaint judge(const Found& found, const Promises& promises, BootTime crash) {
     }
     Token highest = promises.highest;
     for (const auto& [id, holder] : found.holders) highest = std::max(highest, holder.token);
-    if (found.next <= highest) return "a token was given that is not above all before it";
+    if (found.next <= highest) return "a new token is not greater than all earlier tokens";
     for (const auto& [id, deadline] : promises.deadlines) {
         const auto remaining = found.remaining.find(id);
         if (remaining == found.remaining.end()) continue;
@@ -503,7 +503,7 @@ BOOST_AUTO_TEST_CASE(that_loses_unsynced_writes_repeats_no_token) {
 }
 
 // Checks the checker: each wrong promise must be detected.
-BOOST_AUTO_TEST_CASE(that_broke_a_promise_would_be_noticed) {
+BOOST_AUTO_TEST_CASE(that_breaks_a_promise_is_detected) {
     Life life;
     take_everything(life);
     const Found found = life.reopened();

@@ -27,15 +27,15 @@ namespace rocklock {
 
 class EventLog {
 public:
-    // Keeps at most `most` events. If 0, the log is off.
-    explicit EventLog(std::size_t most) : max_(most) {}
+    // Keeps at most `max_events` events. If 0, the log is off.
+    explicit EventLog(std::size_t max_events) : max_(max_events) {}
 
     bool on() const { return max_ > 0; }
     // Sets the first sequence of this run. A reader that asks for events with lower sequences gets
     // a gap.
     void start(std::uint64_t first);
-    // Adds events in the order of their sequences. A sequence is never used again after a crash: it
-    // lies within the durable reservation, or `dependency` is durable.
+    // Adds events in the order of their sequences. No sequence is reused after a crash, because it
+    // is within the durable reservation, or `dependency` is durable.
     void add(const std::vector<LockEvent>& events, const manager::CommitDependency& dependency);
     // Publishes events with sufficiently durable commits. Returns true if there were any.
     bool publish(const Storage& storage);

@@ -45,7 +45,8 @@ void LockTable::Core::apply(const Event& event) {
     // Events use numbers even if the decision writes no record.
     const bool numbers_used = !decision->batch.empty() || !decision->events.empty();
     if (numbers_used) keep_numbers_safe();
-    // Before the decision is answered: no number of it may be given out again after a crash.
+    // This must hold before the decision is answered: after a crash, none of its numbers may be
+    // assigned again.
     ROCKLOCK_ASSERT(!numbers_used || numbers.is_safe() || decision->synced ||
                     mutated(Mutant::token_block_not_synced));
     ROCKLOCK_ASSERT(counts.granted + counts.recovered == grants.size() + counts.released +

@@ -34,7 +34,7 @@ struct MultiWrite {
 };
 
 // Parses the requests. Errors: invalid_argument for the first error that can be found without the
-// table
+// table.
 Result<MultiWrite> read_writes(const std::vector<WriteItem>& requests);
 
 // Returns an error if the items of a transaction have more than 4 MB in total.
@@ -43,7 +43,7 @@ std::optional<Error> check_transaction_size(std::size_t bytes);
 // Finds the tables. Errors: resource_not_found
 Result<void> find_tables(MultiWrite& writes, const Catalog& catalog);
 
-// Returns the errors that refuse the whole request although they depend on the definitions: a
+// Returns the error that refuses the whole request although it depends on the definitions: a
 // read-only table, an empty key value, or two writes of one item, with the text `twice`.
 std::optional<Error> check_together(const MultiWrite& writes, std::string_view twice);
 

@@ -129,7 +129,7 @@ class LockHolders(Java):
         self.does(self.second, "takes_it")
         self.does(self.second, "releases_it")
 
-    def test_a_client_stopped_for_too_long_learns_that_it_has_lost_the_lock(self):
+    def test_a_client_stopped_for_too_long_detects_that_it_has_lost_the_lock(self):
         self.does(self.first, "takes_it")
         self.first.process.send_signal(signal.SIGSTOP)
         self.does(self.second, "takes_it")

@@ -93,7 +93,7 @@ class LockClient(Sandbox):
 class OneProcess(LockClient):
     options = ("--memory",)
 
-    def test_makes_its_table(self):
+    def test_creates_its_table(self):
         table = self.dynamodb.describe_table(TableName=TABLE)["Table"]
         self.assertEqual(table["KeySchema"], [{"AttributeName": "lock_key", "KeyType": "HASH"},
                                               {"AttributeName": "sort_key", "KeyType": "RANGE"}])
@@ -132,7 +132,7 @@ class OneProcess(LockClient):
             self.assertEqual(self.item()["owner_name"], "ann")
         self.assertIsNone(self.item())
 
-    def test_without_heartbeats_it_is_taken_over_when_the_lease_is_over(self):
+    def test_without_heartbeats_it_is_taken_over_after_the_lease_has_ended(self):
         ann = self.client("ann")
         stale = self.take(ann)
         # Closes the client without releasing the lock.
@@ -228,7 +228,7 @@ class Processes(LockClient):
         holder.kill()
         self.take(bob).release(best_effort=False)
 
-    def test_a_client_stopped_for_too_long_learns_that_it_has_lost_the_lock(self):
+    def test_a_client_stopped_for_too_long_detects_that_it_has_lost_the_lock(self):
         holder = self.hold_apart()
         os.kill(holder.pid, signal.SIGSTOP)
         held = self.take(self.client("bob"))
