@@ -73,8 +73,8 @@ class Counting(unittest.TestCase):
 
     def test_the_last_lines_of_failed_tests_are_printed(self):
         said = {"stdout": "first\n\n", "stderr": "\n".join(map(str, range(40)))}
-        told = run_tests.last_words({"result": "FAIL", **said})
-        self.assertEqual((len(told), told[0], told[-1]), (30, "    | 10", "    | 39"))
+        last = run_tests.last_words({"result": "FAIL", **said})
+        self.assertEqual((len(last), last[0], last[-1]), (30, "    | 10", "    | 39"))
         self.assertEqual(run_tests.last_words({"result": "TIMEOUT", "stdout": "first\n"}), ["    | first"])
         self.assertEqual(run_tests.last_words({"result": "OK", **said}), [])
 
