@@ -10,7 +10,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "history/daemon_door.hpp"
+#include "history/daemon_table_access.hpp"
 #include "history/history_judge.hpp"
 #include "history/table_clients.hpp"
 #include "support/temporary_directory.hpp"
@@ -30,18 +30,18 @@ void make_tables(const TableDaemon& daemon) {
 }
 
 // Counts the requests.
-class CountedDoor final : public TableDoor {
+class CountedTableAccess final : public TableAccess {
 public:
-    CountedDoor(std::unique_ptr<TableDoor> door, std::atomic<std::size_t>& asked)
-        : door_(std::move(door)), asked_(asked) {}
+    CountedTableAccess(std::unique_ptr<TableAccess> access, std::atomic<std::size_t>& asked)
+        : access_(std::move(access)), asked_(asked) {}
 
     TableReply ask(const TableRequest& request) override {
         ++asked_;
-        return door_->ask(request);
+        return access_->ask(request);
     }
 
 private:
-    std::unique_ptr<TableDoor> door_;
+    std::unique_ptr<TableAccess> access_;
     std::atomic<std::size_t>& asked_;
 };
 
@@ -53,8 +53,11 @@ ClientsRun run_at(TableDaemon& daemon, ClientsOptions options, std::size_t death
     std::atomic<bool> over = false;
     ClientsRun run;
     std::thread clients([&] {
-        run = let_clients_run(
-            [&] { return std::make_unique<CountedDoor>(door_to(daemon.socket(), keys), asked); },
+        run = run_clients(
+            [&] {
+                return std::make_unique<CountedTableAccess>(table_access_to(daemon.socket(), keys),
+                                                            asked);
+            },
             options);
         over = true;
     });

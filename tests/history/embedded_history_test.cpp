@@ -25,7 +25,7 @@ void make_tables(TableService& service) {
 
 ClientsRun run_at(TableService& service, const ClientsOptions& options) {
     const HistoryKeys keys(std::to_string(options.seed) + "-");
-    return let_clients_run([&] { return door_to(service, keys); }, options);
+    return run_clients([&] { return table_access_to(service, keys); }, options);
 }
 
 // Runs the clients on a store in memory. Its threads interleave often.

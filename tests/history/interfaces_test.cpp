@@ -25,7 +25,7 @@
 #include <rocklock/clock.hpp>
 
 #include "client/remote_service.hpp"
-#include "history/daemon_door.hpp"
+#include "history/daemon_table_access.hpp"
 #include "history/http_line.hpp"
 #include "support/linearizability.hpp"
 #include "support/observed_answer.hpp"

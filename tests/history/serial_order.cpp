@@ -91,7 +91,7 @@ private:
     void find_successors();
     void collect_doubts();
     bool may_have_removed(const TableOperation& operation, const Touch& touch) const;
-    std::string told(std::size_t operation) const { return describe(history_[operation]); }
+    std::string description(std::size_t operation) const { return describe(history_[operation]); }
 
     // Deriving constraints ("reasons") and pieces.
     void reason();
@@ -135,7 +135,7 @@ Story::Story(const TableHistory& history, const std::set<std::uint64_t>& assumed
     figures_.operations = history.size();
     for (std::size_t at = 0; at < history.size(); ++at) {
         if (history[at].number == 0 || !by_number_.emplace(history[at].number, at).second) {
-            throw std::runtime_error("two operations have one number: " + told(at));
+            throw std::runtime_error("two operations have one number: " + description(at));
         }
     }
     for (std::size_t at = 0; at < history.size(); ++at) {
@@ -182,10 +182,10 @@ void Story::learn(Known& known, std::uint64_t before) {
     if (known.before && *known.before != before) {
         throw Contradiction("saw or replaced both " + std::to_string(*known.before) + " and " +
                             std::to_string(before) + " of k" + std::to_string(known.touch->key) +
-                            ": " + told(known.operation));
+                            ": " + description(known.operation));
     }
     if (before == history_[known.operation].number) {
-        throw Contradiction("replaced what it wrote itself: " + told(known.operation));
+        throw Contradiction("replaced what it wrote itself: " + description(known.operation));
     }
     known.before = before;
 }
@@ -197,14 +197,14 @@ void Story::learn_from_trail(Known& known) {
     for (std::size_t at = 0; at < trail.size(); ++at) {
         if (std::count(trail.begin(), trail.end(), trail[at]) > 1) {
             throw Contradiction(std::to_string(trail[at]) +
-                                " wrote twice: " + told(known.operation));
+                                " wrote twice: " + description(known.operation));
         }
         Known& wrote = writer(key, trail[at]);
         if (wrote.touch->effect == Effect::update) {
             learn(wrote, at == 0 ? 0 : trail[at - 1]);
         } else if (at > 0) {
             throw Contradiction("what was put keeps what was there before: " +
-                                told(known.operation));
+                                description(known.operation));
         }
     }
 }
@@ -217,7 +217,7 @@ void Story::learn_from_demand(Known& known) {
         learn(known, demand.number);
     }
     if (known.before && demand.holds(*known.before) != known.touch->met) {
-        throw Contradiction("the condition was not so: " + told(known.operation));
+        throw Contradiction("the condition was not so: " + description(known.operation));
     }
 }
 
@@ -244,8 +244,8 @@ void Story::find_successors() {
             if (is_new) continue;
             throw Contradiction("k" + std::to_string(key) + " was replaced twice as " +
                                 std::to_string(*known.before) + " left it:\n  " +
-                                told(story.known[other->second].operation) + "\n  " +
-                                told(known.operation));
+                                description(story.known[other->second].operation) + "\n  " +
+                                description(known.operation));
         }
     }
 }
@@ -333,7 +333,7 @@ std::string Story::circle_text() const {
     std::string text = "there is no first of these, each of which is before the next:";
     for (const std::size_t at : reasons_.circle(history_.size())) {
         // Skips the nodes that stand for points in time.
-        if (at < history_.size()) text += "\n  " + told(at);
+        if (at < history_.size()) text += "\n  " + description(at);
     }
     return text;
 }
@@ -431,7 +431,7 @@ bool Story::check_choices(PartialOrder& order, std::vector<Choice>& choices,
             }
             if (!one_first && !other_first) {
                 wrong = "neither what begins with one of these can be before the other:\n  " +
-                        told(one->first) + "\n  " + told(other->first);
+                        description(one->first) + "\n  " + description(other->first);
                 return false;
             }
             put_first(order, one_first ? *one : *other, one_first ? *other : *one);
@@ -483,7 +483,7 @@ std::optional<std::string> Story::play(const std::vector<std::size_t>& order) {
             if ((touch.seen && *touch.seen != item) ||
                 touch.demand.holds(item.empty() ? 0 : item.back()) != touch.met) {
                 blamed_.insert(at);
-                return "in the order that was found this is another: " + told(at);
+                return "in the order that was found this is another: " + description(at);
             }
         }
         for (const Touch& touch : operation.touches) {

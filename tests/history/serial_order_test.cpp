@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_transaction_and_reads_of_all_or_none_of_it) {
                          any_time(operation(2, {saw(0, {1}), saw(1, {1})})),
                          any_time(operation(3, {saw(0, {}), saw(1, {})}))}));
 }
-BOOST_AUTO_TEST_CASE(made_and_removed_again_by_many_at_once) {
+BOOST_AUTO_TEST_CASE(concurrent_creations_and_removals) {
     TableHistory history;
     for (std::uint64_t pair = 0; pair < 6; ++pair) {
         history.push_back(any_time(operation(2 * pair + 1, {put(0, Trail{})})));
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(made_and_removed_again_by_many_at_once) {
     }
     BOOST_TEST(believed(history));
 }
-BOOST_AUTO_TEST_CASE(an_absence_that_another_item_dates) {
+BOOST_AUTO_TEST_CASE(an_absence_ordered_by_another_item) {
     BOOST_TEST(believed({any_time(operation(1, {put(0, Trail{}), put(1, Trail{})})),
                          any_time(operation(2, {removal(0, Trail{1}), put(1, Trail{1})})),
                          any_time(operation(3, {put(0, Trail{}), put(1, Trail{2})})),
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_lost_creation) {
     BOOST_TEST(disproved(
         {any_time(operation(1, {put(0, Trail{})})), any_time(operation(2, {put(0, Trail{})}))}));
 }
-BOOST_AUTO_TEST_CASE(an_update_that_is_not_there_any_more) {
+BOOST_AUTO_TEST_CASE(an_update_that_disappeared) {
     BOOST_TEST(disproved({any_time(operation(1, {update(0, Trail{})})),
                           any_time(operation(2, {update(0, Trail{1})})),
                           at(2'000, 2'001, operation(3, {saw(0, {1})}))}));
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(half_of_a_transaction_without_a_reply) {
         disproved({lost(at(0, 5, operation(1, {put(0, std::nullopt), put(1, std::nullopt)}))),
                    operation(2, {saw(0, {1}), saw(1, {})})}));
 }
-BOOST_AUTO_TEST_CASE(moments_that_two_readers_saw_in_different_order) {
+BOOST_AUTO_TEST_CASE(states_that_two_readers_saw_in_different_orders) {
     BOOST_TEST(disproved({any_time(operation(1, {put(0, Trail{})})),
                           any_time(operation(2, {put(1, Trail{})})),
                           any_time(operation(3, {saw(0, {1}), saw(1, {})})),
@@ -252,12 +252,12 @@ BOOST_AUTO_TEST_CASE(an_item_that_is_missing_without_a_delete) {
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}), operation(2, {saw(0, {})}),
                           operation(3, {removal(0, Trail{1})})}));
 }
-BOOST_AUTO_TEST_CASE(there_again_though_it_was_removed) {
+BOOST_AUTO_TEST_CASE(an_item_that_reappears_after_its_removal) {
     BOOST_TEST(disproved({operation(1, {put(0, Trail{})}),
                           lost(at(20, 30, operation(2, {provided(removal(0, {}), 1)}))),
                           operation(4, {saw(0, {})}), operation(5, {saw(0, {1})})}));
 }
-BOOST_AUTO_TEST_CASE(absences_of_which_no_two_go_together) {
+BOOST_AUTO_TEST_CASE(contradictory_absences) {
     // At no time between the two creations, one item is absent while the other one exists.
     BOOST_TEST(disproved({any_time(operation(1, {put(0, Trail{}), put(1, Trail{})})),
                           any_time(operation(2, {removal(0, Trail{1}), removal(1, Trail{1})})),

@@ -50,8 +50,8 @@ struct Meeting {
 
 class TableClient {
 public:
-    TableClient(Meeting& meeting, TableDoor& door, std::uint32_t seed)
-        : meeting_(meeting), door_(door), random_(seed) {}
+    TableClient(Meeting& meeting, TableAccess& access, std::uint32_t seed)
+        : meeting_(meeting), access_(access), random_(seed) {}
 
     void run(std::size_t requests) {
         while (attempts_.size() < requests && !meeting_.over) step();
@@ -93,7 +93,7 @@ private:
     void hear(const TableRequest& request, const TableReply& reply);
 
     Meeting& meeting_;
-    TableDoor& door_;
+    TableAccess& access_;
     std::mt19937 random_;
     std::vector<Attempt> attempts_;
 };
@@ -193,7 +193,7 @@ Result TableClient::ask(const TableRequest& request) {
     Attempt attempt;
     attempt.request = request;
     attempt.called = moment();
-    attempt.reply = door_.ask(request);
+    attempt.reply = access_.ask(request);
     attempt.returned = moment();
     hear(request, attempt.reply);
     const Result result = attempt.reply.result;
@@ -314,14 +314,14 @@ std::string name_of(const Attempt& attempt) {
 
 }  // namespace
 
-ClientsRun let_clients_run(const std::function<std::unique_ptr<TableDoor>()>& open_door,
-                           const ClientsOptions& options) {
+ClientsRun run_clients(const std::function<std::unique_ptr<TableAccess>()>& open_access,
+                       const ClientsOptions& options) {
     Meeting meeting(options);
     std::vector<std::vector<Attempt>> attempts(options.clients + 1);
     const auto live = [&](std::size_t at, bool last) {
         try {
-            const auto door = open_door();
-            TableClient client(meeting, *door, options.seed * 1'000 + static_cast<unsigned>(at));
+            const auto access = open_access();
+            TableClient client(meeting, *access, options.seed * 1'000 + static_cast<unsigned>(at));
             if (last) {
                 client.read_all();
             } else {

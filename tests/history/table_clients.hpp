@@ -9,7 +9,7 @@
 #include <string>
 
 #include "history/history.hpp"
-#include "history/table_door.hpp"
+#include "history/table_access.hpp"
 
 namespace rocklock::proof {
 
@@ -32,8 +32,8 @@ struct ClientsRun {
     std::string problem;
 };
 
-// `open_door` is called by the thread that will use the door.
-ClientsRun let_clients_run(const std::function<std::unique_ptr<TableDoor>()>& open_door,
-                           const ClientsOptions& options);
+// `open_access` is called by the thread that will use the access.
+ClientsRun run_clients(const std::function<std::unique_ptr<TableAccess>()>& open_access,
+                       const ClientsOptions& options);
 
 }  // namespace rocklock::proof

@@ -1,4 +1,4 @@
-#include "history/daemon_door.hpp"
+#include "history/daemon_table_access.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -135,14 +135,14 @@ Trail trail_in(const boost::json::value* item) {
     return HistoryKeys::trail_of(read_item(*item).value());
 }
 
-class DaemonDoor final : public TableDoor {
+class DaemonTableAccess final : public TableAccess {
 public:
-    DaemonDoor(std::string socket, HistoryKeys keys)
+    DaemonTableAccess(std::string socket, HistoryKeys keys)
         : socket_(std::move(socket)), keys_(std::move(keys)) {}
 
     TableReply ask(const TableRequest& request) override {
         if (!line_) line_.emplace(connect_in_time(socket_));
-        const auto [operation, body] = told(request);
+        const auto [operation, body] = encoded(request);
         const auto answer = line_->post(dynamodb_target + operation, body);
         if (!answer) {
             // The kernel closes the connections after the last thread of the daemon has ended. From
@@ -156,7 +156,7 @@ public:
     }
 
 private:
-    std::pair<std::string, std::string> told(const TableRequest& request) const;
+    std::pair<std::string, std::string> encoded(const TableRequest& request) const;
     TableReply done(const TableRequest& request, const boost::json::value& json) const;
     static TableReply refused(const TableRequest& request, const boost::json::value& json);
 
@@ -165,7 +165,7 @@ private:
     std::optional<HttpLine> line_;
 };
 
-std::pair<std::string, std::string> DaemonDoor::told(const TableRequest& request) const {
+std::pair<std::string, std::string> DaemonTableAccess::encoded(const TableRequest& request) const {
     JsonWriter json;
     const TableAction& first = request.actions.front();
     switch (request.verb) {
@@ -188,7 +188,8 @@ std::pair<std::string, std::string> DaemonDoor::told(const TableRequest& request
     return {operation, json.take()};
 }
 
-TableReply DaemonDoor::done(const TableRequest& request, const boost::json::value& json) const {
+TableReply DaemonTableAccess::done(const TableRequest& request,
+                                   const boost::json::value& json) const {
     TableReply reply{TableReply::Result::done, {}, {}};
     const auto& members = json.as_object();
     switch (request.verb) {
@@ -220,7 +221,7 @@ TableReply DaemonDoor::done(const TableRequest& request, const boost::json::valu
     return reply;
 }
 
-TableReply DaemonDoor::refused(const TableRequest& request, const boost::json::value& json) {
+TableReply DaemonTableAccess::refused(const TableRequest& request, const boost::json::value& json) {
     TableReply reply{TableReply::Result::refused, {}, {}};
     const auto& members = json.as_object();
     const std::string_view type = members.at("__type").as_string();
@@ -325,8 +326,8 @@ void call_daemon(const std::string& socket, const std::string& operation, const 
     }
 }
 
-std::unique_ptr<TableDoor> door_to(const std::string& socket, const HistoryKeys& keys) {
-    return std::make_unique<DaemonDoor>(socket, keys);
+std::unique_ptr<TableAccess> table_access_to(const std::string& socket, const HistoryKeys& keys) {
+    return std::make_unique<DaemonTableAccess>(socket, keys);
 }
 
 }  // namespace rocklock::proof

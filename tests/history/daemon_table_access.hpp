@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "history/table_door.hpp"
+#include "history/table_access.hpp"
 
 namespace rocklock::proof {
 
 // Runs the program with a durable store in a directory. Errors: std::runtime_error.
 //
-// Threads: one; other threads may use doors at the same time.
+// Threads: one; other threads may use instances at the same time.
 class TableDaemon {
 public:
     // Starts it with further options of `rocklock serve`, and returns when it accepts connections.
@@ -42,6 +42,6 @@ private:
 // Sends one request, such as CreateTable. Throws std::runtime_error if it fails.
 void call_daemon(const std::string& socket, const std::string& operation, const std::string& body);
 
-std::unique_ptr<TableDoor> door_to(const std::string& socket, const HistoryKeys& keys);
+std::unique_ptr<TableAccess> table_access_to(const std::string& socket, const HistoryKeys& keys);
 
 }  // namespace rocklock::proof

@@ -42,12 +42,12 @@ struct TableReply {
 };
 
 // Threads: one. An unexpected response is thrown as std::runtime_error.
-class TableDoor {
+class TableAccess {
 public:
-    TableDoor() = default;
-    TableDoor(const TableDoor&) = delete;
-    TableDoor& operator=(const TableDoor&) = delete;
-    virtual ~TableDoor() = default;
+    TableAccess() = default;
+    TableAccess(const TableAccess&) = delete;
+    TableAccess& operator=(const TableAccess&) = delete;
+    virtual ~TableAccess() = default;
 
     // Sends the request and returns its reply. If there is no response, it returns only after the
     // request can no longer take effect.
@@ -77,7 +77,7 @@ private:
     std::string prefix_;
 };
 
-// `service` must outlive the door.
-std::unique_ptr<TableDoor> door_to(TableService& service, const HistoryKeys& keys);
+// `service` must outlive the access.
+std::unique_ptr<TableAccess> table_access_to(TableService& service, const HistoryKeys& keys);
 
 }  // namespace rocklock::proof

@@ -1,4 +1,4 @@
-#include "history/table_door.hpp"
+#include "history/table_access.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -41,9 +41,9 @@ void demand(WriteItem& write, const Demand& wanted, std::vector<ValuePlaceholder
     }
 }
 
-class ServiceDoor final : public TableDoor {
+class ServiceTableAccess final : public TableAccess {
 public:
-    ServiceDoor(TableService& service, HistoryKeys keys)
+    ServiceTableAccess(TableService& service, HistoryKeys keys)
         : service_(service), keys_(std::move(keys)) {}
 
     TableReply ask(const TableRequest& request) override {
@@ -244,8 +244,8 @@ std::vector<std::optional<Trail>> HistoryKeys::trails_of(const TableRequest& req
     return trails;
 }
 
-std::unique_ptr<TableDoor> door_to(TableService& service, const HistoryKeys& keys) {
-    return std::make_unique<ServiceDoor>(service, keys);
+std::unique_ptr<TableAccess> table_access_to(TableService& service, const HistoryKeys& keys) {
+    return std::make_unique<ServiceTableAccess>(service, keys);
 }
 
 }  // namespace rocklock::proof
