@@ -18,10 +18,10 @@ def describe(chart, names):
     for name in names:
         points = [point for point in chart.points if point.series == name]
         if points:
-            told = "; ".join(
+            text = "; ".join(
                 f"{point.x if isinstance(point.x, str) else figures.tick(point.x)}: "
                 f"{figures.short(point.median)}" for point in points)
-            lines.append(f"{name}: {told}.")
+            lines.append(f"{name}: {text}.")
     return " ".join(lines)
 
 

@@ -163,9 +163,9 @@ def _told_settings(settings):
     rounds, each = settings.get("rounds"), settings.get("seconds")
     if not all(isinstance(value, (int, float)) for value in (rounds, each)):
         return ", ".join(f"{name} {value}" for name, value in settings.items())
-    told = f"{rounds} rounds of {each:g} s each" if rounds != 1 else f"1 round of {each:g} s"
+    described = f"{rounds} rounds of {each:g} s each" if rounds != 1 else f"1 round of {each:g} s"
     others = [f"{name} {value}" for name, value in settings.items() if name not in ("rounds", "seconds")]
-    return ", ".join([told, "after one warm-up round", *others])
+    return ", ".join([described, "after one warm-up round", *others])
 
 
 def facts(run):
@@ -179,7 +179,7 @@ def facts(run):
     built = get("build", dict, {})
     of_machine = [get("processor", str, ""), f"{get('cores', int, 0)} cores",
                   f"{get('memory_gb', (int, float), 0):g} GB of memory"]
-    told = {"Date": get("date", str, ""),
+    described = {"Date": get("date", str, ""),
             "Machine": ", ".join(filter(None, of_machine)) if run else "",
             "System": f"{get('kernel', str, '')}, {get('file_system', str, '')}" if run else "",
             "Load before": f"{get('load_before', (int, float), 0):.2f}" if run else "",
@@ -190,7 +190,7 @@ def facts(run):
                 "daemon with jemalloc" if built.get("jemalloc") else "", *built.get("unfit", [])])),
             "Others": ", ".join(f"{name} {version}" for name, version in versions_.items()),
             "Settings": _told_settings(settings)}
-    found = [(name, value) for name, value in told.items() if value.strip()]
+    found = [(name, value) for name, value in described.items() if value.strip()]
     if run.get("file_system") in ("tmpfs", "ramfs"):
         found.append(("Note", "The store was in memory, so no write was durable, also in rows named durable."))
     return found

@@ -143,8 +143,8 @@ def _scenario(scenario, main_run):
     if alone:
         out += _table(table.ALONE[1:], alone)
     if scenario.left_out:
-        told = (f"{_escaped(one.contestant)} ({_escaped(one.why)})" for one in scenario.left_out)
-        out.append(f"<p class=\"soft\">Left out: {'; '.join(told)}.</p>")
+        reasons = (f"{_escaped(one.contestant)} ({_escaped(one.why)})" for one in scenario.left_out)
+        out.append(f"<p class=\"soft\">Left out: {'; '.join(reasons)}.</p>")
     out.append(f"<p class=\"soft\">To measure it: <code>scripts/bench {scenario.name}</code></p>")
     return [*out, "</section>"]
 
@@ -204,8 +204,8 @@ def _markdown_scenario(scenario, run):
     if scenario.steps and not scenario.rows:
         out += [*table.markdown(table.step_head(scenario), table.step_lines(scenario, short=True)), ""]
     if scenario.left_out:
-        told = (f"{one.contestant} ({one.why})" for one in scenario.left_out)
-        out += [*_wrapped(table.markdown_text(f"Left out: {'; '.join(told)}.")), ""]
+        reasons = (f"{one.contestant} ({one.why})" for one in scenario.left_out)
+        out += [*_wrapped(table.markdown_text(f"Left out: {'; '.join(reasons)}.")), ""]
     return out
 
 

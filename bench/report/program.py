@@ -145,7 +145,7 @@ class _Listener:
             try:
                 self._add(results.parse(line))
             except results.Misunderstood as error:
-                self.wrong = self.wrong or f"it printed what is not understood: {error}"
+                self.wrong = self.wrong or f"it printed invalid output: {error}"
 
     def _add(self, record):
         kind = record.get("kind")

@@ -18,10 +18,10 @@ def verdict(row):
     return ", ".join(words + ["slower"] * bool(row.ratio and row.ratio.median < 1))
 
 
-def is_bad(told):
+def is_bad(result):
     """Returns whether a verdict needs attention. `reached, slower` does not: the target is below
     1."""
-    return told in ("missed", "missed, slower", "slower")
+    return result in ("missed", "missed, slower", "slower")
 
 
 def to_reach(row):

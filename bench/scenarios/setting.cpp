@@ -301,15 +301,15 @@ void Setting::compare(const Comparison& what, const std::vector<Sample>& ours,
         ratios.push_back(what.less_is_better ? their_values[i] / our_values[i]
                                              : our_values[i] / their_values[i]);
     }
-    Row told;
-    told.name = what.name;
-    told.unit = what.unit;
-    told.against = what.against;
-    told.ours = spread_of(std::move(our_values));
-    told.theirs = spread_of(std::move(their_values));
-    told.ratio = spread_of(std::move(ratios));
-    told.target = what.target;
-    row(told);
+    Row compared;
+    compared.name = what.name;
+    compared.unit = what.unit;
+    compared.against = what.against;
+    compared.ours = spread_of(std::move(our_values));
+    compared.theirs = spread_of(std::move(their_values));
+    compared.ratio = spread_of(std::move(ratios));
+    compared.target = what.target;
+    row(compared);
 }
 
 void Setting::row(const Row& row) {

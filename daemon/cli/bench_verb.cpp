@@ -96,16 +96,16 @@ Result<std::vector<microseconds>> work(LockConnection& manager, const std::strin
 }
 
 Result<int> whole_number(const Arguments& arguments, std::string_view option, int otherwise,
-                         int most) {
+                         int largest) {
     const auto text = arguments.get(option);
     if (!text) return otherwise;
     const bool digits = !text->empty() && text->size() < 8 &&
                         text->find_first_not_of("0123456789") == std::string::npos;
     const int value = digits ? std::stoi(*text) : 0;
-    if (value >= 1 && value <= most) return value;
+    if (value >= 1 && value <= largest) return value;
     return Error(
         ErrorCode::invalid_argument,
-        dashed(option) + " is '" + *text + "'; give a number from 1 to " + std::to_string(most));
+        dashed(option) + " is '" + *text + "'; give a number from 1 to " + std::to_string(largest));
 }
 
 Result<Plan> plan_of(const Arguments& arguments) {

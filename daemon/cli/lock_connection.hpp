@@ -29,7 +29,7 @@ public:
     // Makes a call and returns its reply.
     //
     // Retries while a retry can succeed: a daemon that has stopped is awaited or started again.
-    // Therefore a call must be safe to repeat; an Acquire is, if it has a request id.
+    // Therefore a call must be safe to repeat; an Acquire is safe if it has a request id.
     virtual Result<Reply> call(Call call, const CallLimits& limits) = 0;
 
     // Returns the path of the daemon's socket, or an empty string for an embedded store.

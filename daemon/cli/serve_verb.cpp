@@ -57,9 +57,9 @@ std::vector<std::string> words_in(const std::string& list) {
 Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     options.http = words_in(settings.get("http", "").value);
     options.admin_group = settings.get("admin-group", "").value;
-    const auto most = settings.number("max-connections", "20000", {1, 1'000'000});
-    if (!most) return most.error();
-    options.max_connections = static_cast<int>(*most);
+    const auto limit = settings.number("max-connections", "20000", {1, 1'000'000});
+    if (!limit) return limit.error();
+    options.max_connections = static_cast<int>(*limit);
     const auto connections = read_max_user_connections(settings);
     if (!connections) return connections.error();
     options.max_user_connections = *connections;

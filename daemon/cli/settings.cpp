@@ -153,13 +153,13 @@ Result<std::int64_t> Settings::number(std::string_view name, std::string_view de
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc{} && end == text.data() + text.size() && !text.empty() &&
-        value >= range.least && value <= range.most) {
+        value >= range.min && value <= range.max) {
         return value;
     }
     return Error(ErrorCode::invalid_argument,
                  std::string(name) + " (from " + setting.source + ") is '" + text +
-                     "'; write a whole number from " + std::to_string(range.least) + " to " +
-                     std::to_string(range.most));
+                     "'; write a whole number from " + std::to_string(range.min) + " to " +
+                     std::to_string(range.max));
 }
 
 Result<std::uint32_t> Settings::percent(std::string_view name,

@@ -39,10 +39,10 @@ public:
     Result<std::chrono::milliseconds> duration(std::string_view name,
                                                std::string_view default_value) const;
     // Returns a whole number. Errors: invalid_argument if the value is not a whole number from
-    // `least` to `most`.
+    // `min` to `max`.
     struct Range {
-        std::int64_t least = 0;
-        std::int64_t most = 0;
+        std::int64_t min = 0;
+        std::int64_t max = 0;
     };
     Result<std::int64_t> number(std::string_view name, std::string_view default_value,
                                 Range range) const;

@@ -119,7 +119,7 @@ bool FrameConversation::count_held() {
     if (memory_ == nullptr || ending_) return true;
     const auto before = std::exchange(held_, rest_.size());
     const auto all = memory_->held += held_ - before;
-    return held_ <= before || held_ <= large_frame || all <= memory_->most;
+    return held_ <= before || held_ <= large_frame || all <= memory_->max_bytes;
 }
 
 // Reads no further input and sends the error as the last frame.

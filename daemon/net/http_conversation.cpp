@@ -60,7 +60,7 @@ std::optional<HttpProblem> HttpConversation::count_held() {
     const auto now = reader_.held_bytes();
     const auto before = std::exchange(held_, now);
     const auto all = services_.memory->held += now - before;
-    if (now <= before || now <= small || all <= services_.memory->most) return std::nullopt;
+    if (now <= before || now <= small || all <= services_.memory->max_bytes) return std::nullopt;
     return HttpProblem{503,
                        "the daemon buffers too many bytes of incomplete requests: try again later"};
 }

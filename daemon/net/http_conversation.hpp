@@ -33,7 +33,7 @@ class ItemEndpoint;
 struct RequestMemory {
     std::atomic<std::size_t> held{0};
     // If more is used, a request that is already large may not grow.
-    std::size_t most = 256u << 20;
+    std::size_t max_bytes = 256u << 20;
 };
 
 // Runs a function on another thread.
@@ -56,7 +56,7 @@ struct HttpServices {
 };
 
 // Threads:  one at a time; responses come through `post`.
-// Lifetime: owned by shared pointers; if it is gone, late responses are discarded.
+// Lifetime: owned by shared pointers; responses after its destruction are discarded.
 class HttpConversation final : public Conversation,
                                public std::enable_shared_from_this<HttpConversation> {
 public:

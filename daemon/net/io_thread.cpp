@@ -155,10 +155,10 @@ void IoThread::wait() {
     static const bool has_others = std::thread::hardware_concurrency() > 1;
     std::array<epoll_event, max_events> space;
     std::span<epoll_event> events;
-    const int most = patience();
+    const int max_wait = patience();
     round_began_.store(0, std::memory_order_relaxed);
     const Time start = now_ = steady_clock::now();
-    const bool looks = most != 0 && quick_ && has_others && start >= contended_until_;
+    const bool looks = max_wait != 0 && quick_ && has_others && start >= contended_until_;
     while (looks && events.empty() && now_ - start < max_spin) {
         std::this_thread::yield();
         events = poll(space, 0);
@@ -166,7 +166,7 @@ void IoThread::wait() {
         if (now_ - before > long_yield) contended_until_ = now_ + contended_for;
     }
     if (events.empty()) {
-        events = poll(space, most);
+        events = poll(space, max_wait);
         now_ = steady_clock::now();
         quick_ = now_ - start < 2 * max_spin;
     }

@@ -160,11 +160,11 @@ std::optional<Error> Admission::refusal_of(const Caller& caller) {
 
 // Only administrators get the last slots, so that other clients cannot lock them out.
 bool Admission::has_place_for(const Caller& caller) {
-    const int most = uses_.max_connections;
+    const int limit = uses_.max_connections;
     const bool administrator = uses_.dispatcher.may_administer(caller);
-    const int reserve = administrator ? 0 : std::min(most / reserve_divisor, max_reserved);
+    const int reserve = administrator ? 0 : std::min(limit / reserve_divisor, max_reserved);
     const int here = uses_.traffic.connections;
-    return here < most - reserve || (here < most + max_beyond && make_room(administrator));
+    return here < limit - reserve || (here < limit + max_beyond && make_room(administrator));
 }
 
 bool Admission::make_room(bool for_administrator) {

@@ -45,7 +45,7 @@ Error unusable(int socket, const std::string& why) {
                 " " + why};
 }
 
-Result<Listener> adopt(int socket) {
+Result<Listener> take_over(int socket) {
     Listener owner(socket, false, "");
     ::fcntl(socket, F_SETFD, FD_CLOEXEC);
     int listens = 0;
@@ -115,7 +115,7 @@ Result<std::vector<Listener>> ServiceManager::take_sockets() {
     std::vector<Listener> listeners;
     const int end = first_socket + std::exchange(sockets_, 0);
     for (int socket = first_socket; socket < end; ++socket) {
-        auto listener = adopt(socket);
+        auto listener = take_over(socket);
         if (!listener) {
             for (int other = socket + 1; other < end; ++other) ::close(other);
             return std::move(listener).error();

@@ -56,14 +56,14 @@ std::vector<std::shared_ptr<Connection>> ConnectionSet::all() {
 }
 
 asio::awaitable<void> drain_sockets(asio::io_context& control, ConnectionSet& connections,
-                                    std::function<bool()> somebody_waits) {
+                                    std::function<bool()> any_client_waits) {
     boost::system::error_code ignored;
     asio::steady_timer timer(control);
     const auto deadline = steady_clock::now() + max_drain;
     // A connection that was accepted during one round is queried in the next, so two quiet rounds
     // in succession are required.
     for (int quiet_rounds = 0; quiet_rounds < 2 && steady_clock::now() < deadline;) {
-        const bool waited = somebody_waits();
+        const bool waited = any_client_waits();
         const auto round = ask_all(connections);
         do {
             timer.expires_after(pause);

@@ -31,11 +31,11 @@ private:
 };
 
 // Returns when every connection has processed all input that its client had sent and
-// `somebody_waits` returns false. Returns after two seconds in any case, so that a client that
-// sends continuously cannot delay the others. `somebody_waits` returns true if a client waits to be
-// accepted. Runs on the thread that accepts connections.
+// `any_client_waits` returns false. Returns after two seconds in any case, so that a client that
+// sends continuously cannot delay the others. `any_client_waits` returns true if a client waits to
+// be accepted. Runs on the thread that accepts connections.
 boost::asio::awaitable<void> drain_sockets(boost::asio::io_context& control,
                                            ConnectionSet& connections,
-                                           std::function<bool()> somebody_waits);
+                                           std::function<bool()> any_client_waits);
 
 }  // namespace rocklock

@@ -85,10 +85,10 @@ std::string as_json(const LogEvent& event, std::string_view time) {
 // Returns the event with shortened facts. The line then fits into one write, even if each byte that
 // a client has chosen is written as six bytes.
 LogEvent shortened(LogEvent event) {
-    constexpr std::size_t most = 96;
+    constexpr std::size_t max_value_bytes = 96;
     for (auto& fact : event.facts) {
-        if (fact.value.size() <= most) continue;
-        auto end = most;
+        if (fact.value.size() <= max_value_bytes) continue;
+        auto end = max_value_bytes;
         // Do not cut within a character.
         while (end > 0 && (static_cast<unsigned char>(fact.value[end]) & 0xC0) == 0x80) --end;
         fact.value = fact.value.substr(0, end) + "...";

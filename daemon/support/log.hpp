@@ -30,8 +30,8 @@ std::string format_event(const LogEvent& event, LogFormat format, std::string_vi
 // Threads: thread-safe. A line is one write.
 class Log {
 public:
-    explicit Log(LogFormat format = LogFormat::text, LogLevel least = LogLevel::info)
-        : format_(format), min_level_(least) {}
+    explicit Log(LogFormat format = LogFormat::text, LogLevel min_level = LogLevel::info)
+        : format_(format), min_level_(min_level) {}
 
     void write(const LogEvent& event) const ROCKLOCK_EXCLUDES(mutex_);
     bool logs(LogLevel level) const { return level >= min_level_; }
@@ -47,11 +47,11 @@ private:
     mutable std::uint64_t lost_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
 };
 
-// Lets at most `most` events per period through, and counts the others. Threads: thread-safe.
+// Lets at most `max_events` events per period through, and counts the others. Threads: thread-safe.
 class RateLimiter {
 public:
-    explicit RateLimiter(std::chrono::milliseconds period, std::uint64_t most = 1)
-        : period_(period), max_(most) {}
+    explicit RateLimiter(std::chrono::milliseconds period, std::uint64_t max_events = 1)
+        : period_(period), max_(max_events) {}
 
     // Returns 0 if this event is suppressed. Otherwise returns the number of events since the
     // previous one that was let through, including this one.

@@ -27,9 +27,9 @@ std::uint64_t memory_size() {
     auto size = static_cast<std::uint64_t>(std::max(pages, 1L)) *
                 static_cast<std::uint64_t>(std::max(page, 1L));
     std::ifstream file(control_group() + "/memory.max");
-    std::uint64_t most = 0;
+    std::uint64_t limit = 0;
     // The file contains "max" if there is no limit.
-    if (file >> most && most > 0) size = std::min(size, most);
+    if (file >> limit && limit > 0) size = std::min(size, limit);
     return size;
 }
 

@@ -16,9 +16,9 @@ export async function call(endpoint, verb, members) {
     headers: {"Content-Type": "application/json", "X-Amz-Target": `Rocklock_20261121.${verb}`},
     body: JSON.stringify(members),
   });
-  const told = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(told.message), {name: told.__type.split("#")[1], ...told});
-  return told;
+  const reply = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(reply.message), {name: reply.__type.split("#")[1], ...reply});
+  return reply;
 }
 
 export async function acquire(endpoint, order, editor, seconds) {
@@ -53,10 +53,10 @@ export function clientFor(endpoint) {
     maxAttempts: 1,
   });
   client.middlewareStack.add((next) => async (args) => {
-    const told = await next(args);
-    const version = told.response.headers["x-rocklock-version"];
-    if (version) told.output.$metadata.version = Number(version);
-    return told;
+    const reply = await next(args);
+    const version = reply.response.headers["x-rocklock-version"];
+    if (version) reply.output.$metadata.version = Number(version);
+    return reply;
   }, {step: "deserialize", name: "tellVersion", priority: "high"});
   return DynamoDBDocumentClient.from(client);
 }

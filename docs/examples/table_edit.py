@@ -101,7 +101,7 @@ def rows(client):
     return sorted((plain(item) for item in client.scan(TableName=TABLE)["Items"]), key=lambda row: row["name"])
 
 
-def told(row):
+def description(row):
     return f"{row['name']}: {row['status']}" + (f" by {row['by']}" if "by" in row else "")
 
 
@@ -112,13 +112,13 @@ def main(arguments):
     client = client_for(endpoint)
     prepare(client)
     if verb == "show":
-        print("\n".join(map(told, rows(client))))
+        print("\n".join(map(description, rows(client))))
         return 0
     if words[0] not in REFERS_TO:
         sys.exit(f"there is no table {words[0]}; there are: {', '.join(REFERS_TO)}")
     in_the_way = {"begin": begin, "end": end}[verb](client, *words)
     for row in in_the_way:
-        print(told(row))
+        print(description(row))
     return 75 if in_the_way else 0
 
 

@@ -21,7 +21,7 @@ public:
     MadeHere() : generation_(fork_generation()) {}
     // Returns true if the current process is a descendant of the process that created the object.
     bool in_child() const noexcept {
-        return generation_ != fork_generation() && !mutated(Mutant::child_goes_on);
+        return generation_ != fork_generation() && !mutated(Mutant::child_continues);
     }
 
 private:

@@ -41,7 +41,7 @@ enum class Mutant : std::uint8_t {
     // A steal is answered before it is synced.
     lazy_steal = 14,
     // After a restart, all leases start again, even if the machine has not been rebooted.
-    lease_anew_on_same_boot = 15,
+    lease_restarts_on_same_boot = 15,
     // If several sessions hold a resource, all their leases end with the latest one.
     shared_lease = 16,
     // The parts of a composite key are concatenated without a separator.
@@ -60,7 +60,7 @@ enum class Mutant : std::uint8_t {
     // A lost grant is reported when it is decided, not after the decision is durable.
     notified_before_durable = 23,
     // A forked child uses an object of its parent as its own.
-    child_goes_on = 24,
+    child_continues = 24,
 
     // 25 to 31: one of the events that must wake waiters does not wake them.
     unwoken_release = 25,

@@ -18,7 +18,7 @@ namespace rocklock {
 // Threads: thread-safe. The destructor returns when all tasks have run.
 class WorkThreads {
 public:
-    explicit WorkThreads(std::size_t most) : max_(most) {}
+    explicit WorkThreads(std::size_t max_threads) : max_(max_threads) {}
     WorkThreads(const WorkThreads&) = delete;
     WorkThreads& operator=(const WorkThreads&) = delete;
     ~WorkThreads() ROCKLOCK_EXCLUDES(mutex_);

@@ -30,7 +30,7 @@ std::optional<std::uint64_t> number_of_key(const SystemTables::Key& key, const s
 }
 
 KeyRange keys_of(const SystemTables::Range& range) {
-    return {range.first, range.last, range.forward, range.most};
+    return {range.first, range.last, range.forward, range.max_rows};
 }
 
 // Searches until the wanted number of items is found or there are no more. `search` returns one
@@ -46,9 +46,9 @@ Result<std::vector<Item>> all_in(const SystemTables::Range& range, const Search&
         const auto found = search(key, keys);
         if (!found) return Error(found.error());
         for (const auto& thing : found->things) items.push_back(item_of(thing));
-        if (!found->more || items.size() >= range.most) return items;
+        if (!found->more || items.size() >= range.max_rows) return items;
         std::string last = key(found->more->resource, found->more->grant);
-        keys.most = range.most - items.size();
+        keys.max_rows = range.max_rows - items.size();
         if (range.forward) {
             keys.first = std::move(last) + '\0';
         } else {

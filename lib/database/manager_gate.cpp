@@ -43,8 +43,8 @@ Result<Promise> read_promise(std::string_view key, std::string_view value) {
     const auto version = in_value.u64();
     const auto session = in_value.bytes(promise.session.bytes.size());
     const auto after = in_value.u8();
-    const auto most = static_cast<std::uint8_t>(AfterSave::downgrade);
-    if (!in_key.done() || !in_value.done() || *after == 0 || *after > most) {
+    const auto last = static_cast<std::uint8_t>(AfterSave::downgrade);
+    if (!in_key.done() || !in_value.done() || *after == 0 || *after > last) {
         return Error(ErrorCode::corrupt,
                      "the record of a lock change that a save requested is damaged");
     }

@@ -232,11 +232,11 @@ std::optional<BootTime> SessionKeeper::next() const {
     return queue_.empty() ? std::nullopt : std::optional(queue_.begin()->first);
 }
 
-SessionKeeper::Sessions SessionKeeper::take_due(std::size_t most) {
+SessionKeeper::Sessions SessionKeeper::take_due(std::size_t max_sessions) {
     const BootTime now = clock_.now().boot;
     Sessions due;
     MutexLock lock(mutex_);
-    while (due.size() < most && !queue_.empty() && queue_.begin()->first <= now) {
+    while (due.size() < max_sessions && !queue_.empty() && queue_.begin()->first <= now) {
         Entry& entry = sessions_.at(queue_.begin()->second);
         due.push_back(entry.session);
         place(entry, std::nullopt);
@@ -250,8 +250,8 @@ milliseconds SessionKeeper::jitter(const KeepingTimes& times) {
     jitter_state_ ^= jitter_state_ << 13;
     jitter_state_ ^= jitter_state_ >> 7;
     jitter_state_ ^= jitter_state_ << 17;
-    const auto most = static_cast<std::uint64_t>(times.renew_every.count()) / 10;
-    return milliseconds(static_cast<std::int64_t>(jitter_state_ % (most + 1)));
+    const auto max_jitter = static_cast<std::uint64_t>(times.renew_every.count()) / 10;
+    return milliseconds(static_cast<std::int64_t>(jitter_state_ % (max_jitter + 1)));
 }
 
 std::shared_ptr<KeptSession> SessionKeeper::find(const SessionId& id) {
@@ -325,9 +325,9 @@ std::optional<BootTime> SessionKeeper::round() {
     return at;
 }
 
-void SessionKeeper::attend(std::size_t most) {
+void SessionKeeper::attend(std::size_t max_sessions) {
     notify();
-    const Sessions due = take_due(most);
+    const Sessions due = take_due(max_sessions);
     renew(due);
     std::vector<Notifications> warnings;
     for (const auto& session : due) {

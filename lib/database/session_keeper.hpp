@@ -156,9 +156,9 @@ private:
     std::shared_ptr<KeptSession> find(const SessionId& id) ROCKLOCK_EXCLUDES(mutex_);
     // One round of the thread. Returns the time of the next one.
     std::optional<BootTime> round() ROCKLOCK_EXCLUDES(mutex_);
-    // Handles at most `most` sessions that are due.
-    void attend(std::size_t most) ROCKLOCK_EXCLUDES(mutex_);
-    Sessions take_due(std::size_t most) ROCKLOCK_EXCLUDES(mutex_);
+    // Handles at most `max_sessions` sessions that are due.
+    void attend(std::size_t max_sessions) ROCKLOCK_EXCLUDES(mutex_);
+    Sessions take_due(std::size_t max_sessions) ROCKLOCK_EXCLUDES(mutex_);
     void renew(const Sessions& sessions) ROCKLOCK_EXCLUDES(mutex_);
     void take_in(KeptSession& session, const Result<SessionInfo>& renewed)
         ROCKLOCK_EXCLUDES(mutex_);

@@ -49,12 +49,12 @@ std::string beginning_of(std::string_view text) {
 std::optional<Error> check_name_lengths(const std::vector<NamePlaceholder>& names) {
     for (const auto& [placeholder, name] : names) {
         if (name.size() <= max_attribute_name_bytes) continue;
-        const std::string most = std::to_string(max_attribute_name_bytes);
+        const std::string max_bytes = std::to_string(max_attribute_name_bytes);
         return fault("1 validation error detected: Value '{" + beginning_of(placeholder) + "=" +
                      beginning_of(name) +
                      "}' at 'expressionAttributeNames' failed to satisfy constraint: Map value "
                      "must satisfy constraint: [Member must have length less than or equal to " +
-                     most + ", Member must have length greater than or equal to 0]");
+                     max_bytes + ", Member must have length greater than or equal to 0]");
     }
     return std::nullopt;
 }

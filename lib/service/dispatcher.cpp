@@ -470,10 +470,10 @@ Result<SessionDetail> Dispatcher::show_session(const ShowSession& request, const
 // The cursor of a page is its last session. If that session has ended, the next page continues with
 // the sessions that were opened after it.
 Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
-    constexpr std::uint32_t most = 10'000;
-    if (request.limit == 0 || request.limit > most) {
+    constexpr std::uint32_t max_rows = 10'000;
+    if (request.limit == 0 || request.limit > max_rows) {
         return Error(ErrorCode::invalid_argument,
-                     "Limit must be from 1 to " + std::to_string(most));
+                     "Limit must be from 1 to " + std::to_string(max_rows));
     }
     auto all = service_.sessions(request.principal);
     if (!all) return std::move(all).error();

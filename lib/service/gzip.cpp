@@ -46,13 +46,14 @@ private:
 
 }  // namespace
 
-std::optional<Unpacked> unpack_gzip(std::string_view packed, std::size_t most) {
+std::optional<Unpacked> unpack_gzip(std::string_view packed, std::size_t max_bytes) {
     Inflater inflater(packed);
     if (!inflater.ready()) return std::nullopt;
     Unpacked unpacked;
     int state = Z_OK;
-    while (state == Z_OK && unpacked.bytes.size() <= most) state = inflater.next(unpacked.bytes);
-    unpacked.too_long = unpacked.bytes.size() > most;
+    while (state == Z_OK && unpacked.bytes.size() <= max_bytes)
+        state = inflater.next(unpacked.bytes);
+    unpacked.too_long = unpacked.bytes.size() > max_bytes;
     if (unpacked.too_long || state == Z_STREAM_END) return unpacked;
     return std::nullopt;
 }

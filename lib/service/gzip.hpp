@@ -15,9 +15,9 @@ struct Unpacked {
     bool too_long = false;
 };
 
-// Decompresses gzip data of up to `most` bytes. Returns nullopt if the data is damaged or
+// Decompresses gzip data of up to `max_bytes` bytes. Returns nullopt if the data is damaged or
 // incomplete.
-std::optional<Unpacked> unpack_gzip(std::string_view packed, std::size_t most);
+std::optional<Unpacked> unpack_gzip(std::string_view packed, std::size_t max_bytes);
 
 // Returns the CRC-32 that gzip and zip use.
 std::uint32_t crc32_of(std::string_view bytes);

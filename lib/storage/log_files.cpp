@@ -60,8 +60,8 @@ public:
         static constexpr std::array<char, 64U << 10> zeros{};
         std::uint64_t at = std::max(until_, written_);
         for (const std::uint64_t end = needed + laid_out_bytes; at < end;) {
-            const auto most = std::min<std::uint64_t>(zeros.size(), end - at);
-            const ssize_t done = ::pwrite(file_, zeros.data(), most, static_cast<off_t>(at));
+            const auto count = std::min<std::uint64_t>(zeros.size(), end - at);
+            const ssize_t done = ::pwrite(file_, zeros.data(), count, static_cast<off_t>(at));
             if (done < 0 && errno == EINTR) continue;
             if (done <= 0) break;
             at += static_cast<std::uint64_t>(done);
@@ -148,8 +148,8 @@ public:
     IOStatus Read(std::size_t size, const IOOptions& options, Slice* result, char* scratch,
                   IODebugContext* debug) override {
         const std::uint64_t from = place_;
-        const auto most = std::min<std::uint64_t>(size, end_ - from);
-        auto status = target()->Read(most, options, result, scratch, debug);
+        const auto count = std::min<std::uint64_t>(size, end_ - from);
+        auto status = target()->Read(count, options, result, scratch, debug);
         if (!status.ok()) return status;
         place_ += result->size();
         if (!gap_) return status;
@@ -161,9 +161,9 @@ public:
         return status;
     }
     IOStatus Skip(std::uint64_t size) override {
-        const auto most = std::min(size, end_ - place_);
-        place_ += most;
-        return target()->Skip(most);
+        const auto count = std::min(size, end_ - place_);
+        place_ += count;
+        return target()->Skip(count);
     }
 
 private:

@@ -42,7 +42,7 @@ public:
         if (key.empty() || key.size() > max_key_bytes) return;
         Slot& slot = slots_[slot_of(family, key)];
         const bool displaces = !slot.key.empty() && !slot.is_of(family, key);
-        // The assignment that may throw comes first, so that a slot is never mixed from two keys.
+        // The assignment that may throw comes first, so that a slot never has parts of two keys.
         slot.key = key;
         slot.family = family;
         slot.version = version;

@@ -1,5 +1,5 @@
-// The verbs of the lock API that contain items, as JSON: for the editing of items over minutes.
-// They exist only in JSON; frames cannot contain items.
+// The JSON of the verbs of the lock API that contain items. Clients use these verbs to edit items
+// for minutes. The verbs exist only in JSON; frames cannot contain items.
 #pragma once
 
 #include <optional>

@@ -40,8 +40,8 @@ void describe_owner(Codec& codec, C& call, Session& session, Principal& principa
     codec.optional("Principal", principal);
     if constexpr (Codec::reading) {
         const bool proven = session.has_value() && call.secret.has_value();
-        const bool told = session.has_value() || call.secret.has_value();
-        if (proven != told || told == codec.has("Principal")) {
+        const bool proof_given = session.has_value() || call.secret.has_value();
+        if (proven != proof_given || proof_given == codec.has("Principal")) {
             codec.refuse("give either Session and Secret, or, as an administrator, Principal");
         }
     }

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(that_are_cut_anywhere_are_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_a_varint_have_one_form_only) {
+BOOST_AUTO_TEST_CASE(of_a_varint_have_exactly_one_encoding) {
     using namespace std::string_literals;
     for (const std::string& wrong : {
              "\x80\x00"s,                                  // Zero, encoded in two bytes.
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(of_a_varint_have_one_form_only) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_a_string_are_never_more_than_there_are) {
+BOOST_AUTO_TEST_CASE(of_a_string_never_exceed_the_input) {
     std::string out;
     append_varint(out, ~0ULL);
     out += "text";

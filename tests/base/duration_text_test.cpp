@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(is_shown_in_two_units_at_most) {
     BOOST_TEST(format_duration(99h) == "4d3h");
 }
 
-BOOST_AUTO_TEST_CASE(survives_being_written_exactly) {
+BOOST_AUTO_TEST_CASE(is_formatted_and_parsed_exactly) {
     for (const auto duration : {0ms, 1ms, 600'000ms, 90'061'001ms}) {
         BOOST_TEST((parse_duration(exact_duration(duration)) == duration));
     }

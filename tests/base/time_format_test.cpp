@@ -17,12 +17,12 @@ BOOST_AUTO_TEST_CASE(is_written_in_utc_with_milliseconds) {
     BOOST_TEST(format_time(WallTime{-1ms}) == "1969-12-31T23:59:59.999Z");
 }
 
-BOOST_AUTO_TEST_CASE(is_shown_as_the_nearest_that_can_be_written) {
+BOOST_AUTO_TEST_CASE(is_clamped_to_the_range_of_the_format) {
     BOOST_TEST(format_time(WallTime::max()) == "9999-12-31T23:59:59.999Z");
     BOOST_TEST(format_time(WallTime::min()) == "0000-01-01T00:00:00.000Z");
 }
 
-BOOST_AUTO_TEST_CASE(survives_being_written) {
+BOOST_AUTO_TEST_CASE(is_formatted_and_parsed_to_the_same_time) {
     for (const auto moment : {0ms, 951'782'400'001ms, 4'102'444'799'999ms, -86'400'000ms}) {
         BOOST_TEST((parse_time(format_time(WallTime{moment})) == WallTime{moment}));
     }

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(agrees_with_its_standard) {
     BOOST_TEST(encode("\xfb\xff\xfe") == "-__-");
 }
 
-BOOST_AUTO_TEST_CASE(brings_every_length_back) {
+BOOST_AUTO_TEST_CASE(decodes_every_length_that_it_encoded) {
     std::string bytes;
     for (int i = 0; i < 100; ++i) {
         BOOST_TEST((base64url_decode(encode(bytes)) == bytes));
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(of_an_error_is_unique) {
     BOOST_TEST(to_string(ErrorCode::store_in_use) == "store_in_use");
 }
 
-BOOST_AUTO_TEST_CASE(of_an_identity_has_one_form) {
+BOOST_AUTO_TEST_CASE(of_an_identity_has_exactly_one_encoding) {
     SessionId session{random_bytes<16>()};
     Secret secret{random_bytes<32>()};
     BOOST_TEST(to_string(session).size() == 22U);

@@ -85,7 +85,7 @@ class Pictures(unittest.TestCase):
                 self.assertLessEqual(float(bar.get("x", 0)) + float(bar.get("width")), width)
                 self.assertLessEqual(float(bar.get("y", 0)) + float(bar.get("height")), height)
 
-    def test_each_series_each_word_and_all_titles_are_there(self):
+    def test_all_series_words_and_titles_are_present(self):
         for one, narrow, text in pictures():
             root = xml.fromstring(text)
             shown = letters("".join(element.text for element in root.iter(NAMESPACE + "text")))
@@ -193,7 +193,7 @@ class Pictures(unittest.TestCase):
             self.assertTrue(chart.draw(invented.scenario(one), one))
 
     @unittest.skipUnless(CHROMIUM, "chromium is not installed")
-    def test_a_browser_finds_no_label_outside_or_on_another(self):
+    def test_no_label_is_outside_or_overlaps_in_a_browser(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="rocklock-chart-"))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         drawn = [text.replace("<svg ", f"<svg id=\"{one.name} {narrow}\" ", 1) for one, narrow, text in pictures()]

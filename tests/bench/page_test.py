@@ -84,12 +84,12 @@ class Page(unittest.TestCase):
         self.assertEqual(reader.open, [])
         return reader
 
-    def test_texts_are_texts(self):
+    def test_texts_are_escaped(self):
         reader = self.read()
         self.assertNotIn("script", reader.tags)
         self.assertGreaterEqual(reader.text.count(self.hostile), 8)
 
-    def test_all_of_it_is_there(self):
+    def test_it_contains_all_results(self):
         text = self.read().text
         for part in ("2026-01-02 03:04 UTC", "A <fast> one, 2 cores, 3.8 GB of memory", "Linux 6, ext4",
                      "abc, with changes", "Redis 7.0.15",
@@ -122,7 +122,7 @@ class Page(unittest.TestCase):
             cells = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
             self.assertEqual(len(cells), 1, table)
 
-    def test_all_that_was_measured_is_in_a_closed_table_below_the_charts(self):
+    def test_all_measured_values_are_in_a_collapsed_table_below_the_charts(self):
         text = page.page(self.found)
         self.assertIn("<details><summary>All measurements</summary>", text)
         self.assertNotIn("<details open", text)
@@ -144,11 +144,11 @@ class Page(unittest.TestCase):
         self.assertIn("| 0.80 (0.70–0.90) | 0.80 | 0.80 |", text)
 
     def test_settings(self):
-        for settings, told in (({"rounds": 1, "seconds": 2}, "1 round of 2 s, after one warm-up round"),
+        for settings, expected in (({"rounds": 1, "seconds": 2}, "1 round of 2 s, after one warm-up round"),
                                ({"rounds": 3, "seconds": 0.5, "quick": "yes"},
                                 "3 rounds of 0.5 s each, after one warm-up round, quick yes"),
                                ({"rounds": 3}, "rounds 3"), ({"quick": "yes"}, "quick yes")):
-            self.assertEqual(dict(machine.facts({"settings": settings}))["Settings"], told)
+            self.assertEqual(dict(machine.facts({"settings": settings}))["Settings"], expected)
         self.assertNotIn("Settings", dict(machine.facts({"settings": {}})))
 
     def test_verdicts_have_their_colours(self):

@@ -55,9 +55,9 @@ class Reading(unittest.TestCase):
         self.assertEqual([figure.rounds for figure in steps[0].figures.values()], [[1, 2, 3], []])
 
     def test_rounds_of_rows_and_points(self):
-        told = SPREAD | {"rounds": [2, 1, 3.5]}
+        with_rounds = SPREAD | {"rounds": [2, 1, 3.5]}
         found = results.read(lines(SCENARIO, POINT | {"rounds": [2]}, POINT,
-                                   ROW | {"ours": told, "theirs": told, "ratio": told})).find("hot")
+                                   ROW | {"ours": with_rounds, "theirs": with_rounds, "ratio": with_rounds})).find("hot")
         row = found.rows[0]
         self.assertEqual([spread.rounds for spread in (row.ours, row.theirs, row.ratio)], [[2, 1, 3.5]] * 3)
         self.assertEqual([point.rounds for point in found.charts[0].points], [[2], []])
@@ -93,7 +93,7 @@ class Reading(unittest.TestCase):
 
 
 class Keeping(unittest.TestCase):
-    def test_lines_are_kept_as_they_came(self):
+    def test_lines_are_kept_unchanged(self):
         text = [line + "\n" for line in (json.dumps(record, separators=(",", ":"), ensure_ascii=False)
                 for record in (RUN, SCENARIO, POINT, ROW | {"name": "<é>", "more": 1}))]
         self.assertEqual(list(results.read(text).lines()), text)

@@ -105,10 +105,10 @@ class Arguments(Sandbox):
         for words in (["--rounds", "0"], ["--rounds", "x"], ["--rounds", "1001"], ["--seconds", "0"],
                       ["--seconds", "nan"], ["--seconds", "3600.1"],
                       ["--directory", "absent"], ["--what"], ["--save", "--output", "x"]):
-            with contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit) as end:
+            with contextlib.redirect_stderr(io.StringIO()) as errors, self.assertRaises(SystemExit) as end:
                 run.read_arguments(words)
             self.assertEqual(end.exception.code, 2, words)
-            self.assertIn(words[0], told.getvalue())
+            self.assertIn(words[0], errors.getvalue())
         done = self.draw("absent")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertNotIn("Traceback", done.stderr)
@@ -156,9 +156,9 @@ class Arguments(Sandbox):
             place = self.folder / ("fake" if built else "absent")
             with unittest.mock.patch.object(run, "SCENARIOS", place), \
                     unittest.mock.patch.object(run, "build", side_effect=SystemExit), \
-                    contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
+                    contextlib.redirect_stderr(io.StringIO()) as errors, self.assertRaises(SystemExit):
                 run.main(["--list"])
-            self.assertEqual("Building first, which takes some minutes." in told.getvalue(), not built)
+            self.assertEqual("Building first, which takes some minutes." in errors.getvalue(), not built)
 
     def test_the_arguments_of_the_program(self):
         shutil.copy(self.fake, self.folder / "dynalite")
@@ -167,11 +167,11 @@ class Arguments(Sandbox):
                    "./dynalite", "--dynamodb-local", ".")
         heard, = self.heard()
         self.assertEqual(heard[-1], "cold")
-        told = " ".join(heard)
+        errors = " ".join(heard)
         here = str(self.folder.resolve())
         for words in ("--quick", "--rounds 3", "--seconds 0.5", f"--directory {here}",
                       f"--dynalite {here}/dynalite", f"--dynamodb-local {here}", "build/daemon/rocklock"):
-            self.assertIn(words, told)
+            self.assertIn(words, errors)
 
     def test_rounds_and_seconds_are_passed_unless_quick_is_given(self):
         self.bench(GOOD, "cold")
@@ -197,7 +197,7 @@ class Arguments(Sandbox):
 
 
 class Measuring(Sandbox):
-    def test_all_of_them_in_their_order_each_by_itself(self):
+    def test_all_scenarios_run_in_order_in_separate_processes(self):
         done = self.bench(GOOD)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([words[-1] for words in self.heard()], ["hot", "cold", "zipf"])
@@ -224,40 +224,40 @@ class Measuring(Sandbox):
         self.assertIn("1 scenario failed", done.stdout)
         return saved.find("cold")
 
-    def test_one_that_ends_with_a_status(self):
+    def test_a_run_that_exits_with_an_error(self):
         kept = self.fails({"lines": [point("cold")], "says": ["one", "bench: no room"], "status": 3},
                           "it ended with status 3", "bench: no room")
         self.assertEqual(len(kept.charts[0].points), 1)
 
-    def test_one_that_prints_junk(self):
-        kept = self.fails({"lines": [row("cold"), "junk", point("cold")]}, "it printed what is not understood: ",
+    def test_a_run_that_prints_invalid_lines(self):
+        kept = self.fails({"lines": [row("cold"), "junk", point("cold")]}, "it printed invalid output: ",
                           "not a line of JSON: junk")
         # Valid lines are kept.
         self.assertEqual((len(kept.rows), len(kept.charts[0].points)), (1, 1))
 
-    def test_all_that_is_not_understood(self):
+    def test_every_kind_of_invalid_output(self):
         for junk in ("{\"kind\":\"row\"}", "\udcff\udcfe", json.dumps(row("hot")), json.dumps(point("cold", "x")),
                      json.dumps({"kind": "run"}), json.dumps({"kind": "failed", "scenario": "cold", "why": ""}),
                      json.dumps({"kind": "scenario", "name": "cold"})):
             why, found = self.measure({"lines": [row("cold"), junk]})
-            self.assertIn("it printed what is not understood", why, junk)
+            self.assertIn("it printed invalid output", why, junk)
             self.assertEqual((len(found.rows), found.failed), (1, why))
 
-    def test_one_with_figures_only(self):
+    def test_a_run_with_rows_only(self):
         done = self.bench({"zipf": {"lines": [figures("zipf")]}}, "zipf")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("| clients | contestant | a second of zipf |", done.stdout)
         self.assertIn("| 2 | Redis | 0.80 (0.70–0.90) |", done.stdout)
 
     def test_a_quick_run_warns_that_its_figures_are_not_reliable(self):
-        told = "Measured with --quick: the results are meaningless."
-        self.assertEqual(self.bench(GOOD, "--quick").stdout.splitlines()[-1], told)
-        self.assertNotIn(told, self.bench(GOOD).stdout)
+        errors = "Measured with --quick: the results are meaningless."
+        self.assertEqual(self.bench(GOOD, "--quick").stdout.splitlines()[-1], errors)
+        self.assertNotIn(errors, self.bench(GOOD).stdout)
 
     def test_a_run_without_results_fails(self):
         self.fails({}, "it reported no results")
 
-    def test_one_that_is_killed(self):
+    def test_a_run_that_is_killed(self):
         self.fake.write_text(FAKE.read_text(encoding="utf-8").replace(
             "return does.get(\"status\", 0)", "os.kill(os.getpid(), does.get(\"status\", 0))"), encoding="utf-8")
         self.fails({"lines": [row("cold")], "status": 11}, "it was ended by SIGSEGV")
@@ -302,15 +302,15 @@ class Measuring(Sandbox):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             running = self.start_hanging("--output", "out")
             running.send_signal(number)
-            out, told = running.communicate(timeout=20)
+            out, errors = running.communicate(timeout=20)
             self.assertEqual(running.returncode, 130)
             self.assertIn("row of hot", out)
             self.assertNotIn("row of zipf", out)
             self.assertIn("row of cold", out)
             self.assertIn("- cold: interrupted", out)
             self.assertEqual(out.splitlines()[-1], "Interrupted: the table is partial.")
-            self.assertIn("interrupted; out is unchanged; ", told)
-            self.assertNotIn("Traceback", told)
+            self.assertIn("interrupted; out is unchanged; ", errors)
+            self.assertNotIn("Traceback", errors)
             self.assertFalse((self.folder / "out").exists())
             kept = self.kept()
             self.assertEqual([(one.name, one.failed, len(one.rows)) for one in kept.scenarios],
@@ -380,7 +380,7 @@ class Keeping(Sandbox):
         self.assertNotIn(str(self.folder), (self.folder / "out/results.jsonl").read_text(encoding="utf-8"))
         self.assertIn("index.html", done.stderr)
 
-    def test_one_measured_again_takes_its_old_place(self):
+    def test_a_repeated_scenario_keeps_its_position(self):
         self.bench(GOOD, "--output", "out")
         again = GOOD | {"cold": {"lines": [row("cold", True)]}}
         self.bench(again, "cold", "--rounds", 4, "--output", "out")

@@ -46,7 +46,7 @@ class Ticks(unittest.TestCase):
 
 
 class Places(unittest.TestCase):
-    def test_each_factor_of_ten_takes_the_same_room(self):
+    def test_each_factor_of_ten_has_the_same_length(self):
         scale = Scale("log", [1, 1000], 0, 300)
         self.assertEqual([round(scale.position(value), 6) for value in (1, 10, 100, 1000)],
                          [0, 100, 200, 300])
@@ -79,7 +79,7 @@ class Labels(unittest.TestCase):
     def test_labels_stay_in_place_if_they_have_room(self):
         self.assertEqual(lettering.share([10, 50, 90], [20, 20, 20], 0, 100), [10, 50, 90])
 
-    def test_they_never_meet(self):
+    def test_labels_never_overlap(self):
         chance = random.Random(2)
         for _ in range(1000):
             count = chance.randint(1, 12)

@@ -59,8 +59,8 @@ class Table(unittest.TestCase):
                          ["reached, slower", "missed, slower", "missed", "reached"])
         alone = results.Row("", "", spread(0.5), target=0.7, reached=True)
         self.assertEqual(table.verdict(alone), "reached")
-        self.assertEqual([told for told in ("", "reached", "missed", "slower", "missed, slower", "reached, slower")
-                          if table.is_bad(told)], ["missed", "slower", "missed, slower"])
+        self.assertEqual([result for result in ("", "reached", "missed", "slower", "missed, slower", "reached, slower")
+                          if table.is_bad(result)], ["missed", "slower", "missed, slower"])
 
     def test_only_rows_with_a_target_are_counted(self):
         one = scenario()
@@ -79,7 +79,7 @@ class Table(unittest.TestCase):
         self.assertNotIn("\033", "".join(table.lines_of([scenario()], terminal=True)))
         self.assertNotIn("\033", "".join(table.lines_of([scenario()])))
 
-    def test_a_terminal_is_not_steered(self):
+    def test_control_characters_do_not_reach_a_terminal(self):
         one = scenario(failed="\033[2Jgone\r\n")
         one.rows[0].name = "\033]0;title\007\nname"
         printed = "\n".join(table.lines_of([one], terminal=True))
@@ -99,7 +99,7 @@ class Table(unittest.TestCase):
         others[1].name = "cold"
         self.assertEqual(table.left_out(others), [("etcd", "absent", ["hot", "cold"])])
 
-    def test_without_rows_all_that_was_measured_is_shown(self):
+    def test_without_rows_all_measured_values_are_shown(self):
         one = results.Scenario("zipf", "Zipf", "", [results.Chart("c", "", "clients", "log", "", "log", "")],
                                steps=steps())
         lines = table.lines_of([scenario(), one])

@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 
 BOOST_AUTO_TEST_SUITE(a_unix_socket)
 
-BOOST_AUTO_TEST_CASE(that_takes_no_connections_is_left_when_the_time_is_over) {
+BOOST_AUTO_TEST_CASE(that_does_not_accept_connections_is_given_up_after_the_timeout) {
     const testing::TemporaryDirectory directory;
     const auto path = directory / "s";
     const auto address = unix_address(path);

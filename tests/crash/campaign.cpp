@@ -60,7 +60,7 @@ bool is_durable(Verb verb) {
            verb != Verb::convert_down;
 }
 
-std::string told(const Life& life) {
+std::string described(const Life& life) {
     std::string text;
     for (const Step& step : life.steps) {
         text += "\n  " + std::to_string(step.decided) + " " +
@@ -121,10 +121,10 @@ Round Campaign::play(const Orders& orders, Killer killer) {
     }
     ++counts_.rounds;
     const auto boot = [this] { return "boot " + std::to_string(boots_); };
-    Orders told = orders;
+    Orders own_orders = orders;
     const std::string boot_id = boot();
-    std::copy(boot_id.begin(), boot_id.end(), told.boot_id.begin());
-    const Journal journal = Journal::create(*directory_ / "journal", told);
+    std::copy(boot_id.begin(), boot_id.end(), own_orders.boot_id.begin());
+    const Journal journal = Journal::create(*directory_ / "journal", own_orders);
     Round round;
     const Complaint wrong =
         end_of(start(*directory_ / "store", *directory_ / "journal"), journal, killer);
@@ -207,7 +207,7 @@ Complaint Campaign::judge(const Round& round) {
     return "seed " + std::to_string(seed_) + ", round " + std::to_string(counts_.rounds) + ", " +
            (round.at_point ? std::string(to_string(round.verb)) + " " + point_names[round.point]
                            : std::string("killed at random")) +
-           ": " + *verdict.wrong + told(round.life);
+           ": " + *verdict.wrong + described(round.life);
 }
 
 std::vector<Target> Campaign::never_hit() const {

@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_SUITE(a_killed_process, *unit_test::label("rocksdb"))
 
 // With one thread, the contents of the log at each point are known exactly. All of it must be found
 // again.
-BOOST_AUTO_TEST_CASE(leaves_all_that_was_written_at_every_point_of_every_verb) {
+BOOST_AUTO_TEST_CASE(leaves_all_written_data_at_every_point_of_every_verb) {
     Campaign campaign(1);
     for (const Target& target : targets()) {
         require_judged(campaign, must_die_at(campaign, target, 1));
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(that_breaks_a_promise_is_detected) {
 }
 
 // Responses that no decision supports, and numbers that were used before.
-BOOST_AUTO_TEST_CASE(that_had_answered_too_early_would_be_noticed) {
+BOOST_AUTO_TEST_CASE(that_answered_too_early_is_detected) {
     Campaign campaign(4);
     require_judged(campaign, must_die_at(campaign, {Verb::acquire, after_reply}, 3));
     const Round round = must_die_at(campaign, {Verb::acquire, 0}, 2);
@@ -220,8 +220,8 @@ BOOST_AUTO_TEST_CASE(keeps_its_promises_in_a_long_run, *unit_test::precondition(
     std::printf("%s", campaign.report().c_str());
     BOOST_REQUIRE_MESSAGE(!wrong, wrong.value_or(""));
     for (const Target& target : campaign.never_hit()) {
-        BOOST_ERROR("nobody was killed at " << point_names[target.point] << " of "
-                                            << to_string(target.verb));
+        BOOST_ERROR("no process was killed at " << point_names[target.point] << " of "
+                                                << to_string(target.verb));
     }
 }
 

@@ -121,7 +121,7 @@ Found look(const std::string& directory, const std::string& boot_id, bool close)
 
 // The errors that were found while comparing the responses, and the decisions that the responses
 // depend on.
-struct Outside::Told {
+struct Outside::Replies {
     Complaint wrong;
     // The last decision that must survive because a response depends on it.
     std::uint64_t promised = 0;
@@ -130,7 +130,8 @@ struct Outside::Told {
 
 // Returns the model after the first `decisions` decisions. Compares its responses with those of the
 // worker.
-proof::ModelMirror Outside::replay(const Life& life, std::uint64_t decisions, Told& told) const {
+proof::ModelMirror Outside::replay(const Life& life, std::uint64_t decisions,
+                                   Replies& replies) const {
     proof::ModelMirror mirror = mirror_;
     std::vector<std::size_t> open;
     Shown shown;
@@ -143,29 +144,29 @@ proof::ModelMirror Outside::replay(const Life& life, std::uint64_t decisions, To
         if (step.answer) open.push_back(i);
         // Compares the response of this step, and those of the waiters that it unblocked.
         std::erase_if(open, [&](std::size_t waiting) {
-            if (told.wrong || mirror.owed(ticket_of(waiting)) == nullptr) return false;
+            if (replies.wrong || mirror.owed(ticket_of(waiting)) == nullptr) return false;
             const Step& answered = life.steps[waiting];
             const std::uint64_t rests_on = shown.rests_on(*mirror.owed(ticket_of(waiting)));
-            told.wrong = mirror.got(ticket_of(waiting), *answered.answer);
-            ++told.answered;
-            if (must_survive(answered)) told.promised = std::max(told.promised, rests_on);
+            replies.wrong = mirror.got(ticket_of(waiting), *answered.answer);
+            ++replies.answered;
+            if (must_survive(answered)) replies.promised = std::max(replies.promised, rests_on);
             return true;
         });
-        if (told.wrong) {
-            told.wrong = "decision " + std::to_string(step.decided) + ", " +
-                         proof::describe(Event(step.operation.request)) + ": " + *told.wrong;
+        if (replies.wrong) {
+            replies.wrong = "decision " + std::to_string(step.decided) + ", " +
+                            proof::describe(Event(step.operation.request)) + ": " + *replies.wrong;
             return mirror;
         }
     }
     if (!open.empty() && decisions == life.decisions) {
-        told.wrong = "answered though nothing was decided: " +
-                     proof::describe(Event(life.steps[open.front()].operation.request));
+        replies.wrong = "answered though nothing was decided: " +
+                        proof::describe(Event(life.steps[open.front()].operation.request));
     }
     return mirror;
 }
 
 proof::ModelMirror Outside::played(const Life& life) const {
-    Told ignored;
+    Replies ignored;
     return replay(life, life.decisions, ignored);
 }
 
@@ -220,19 +221,19 @@ Verdict Outside::judge(const Life& life, const Found& found) {
     verdict.wrong = found.wrong;
     if (!verdict.wrong) verdict.wrong = judge_numbers(life);
     if (verdict.wrong) return verdict;
-    Told told;
-    std::ignore = replay(life, life.decisions, told);
-    verdict.wrong = told.wrong;
-    verdict.answered = told.answered;
+    Replies replies;
+    std::ignore = replay(life, life.decisions, replies);
+    verdict.wrong = replies.wrong;
+    verdict.answered = replies.answered;
     if (verdict.wrong) return verdict;
 
     // If the written decisions are known, exactly those have survived. A promised decision after
     // them can only be one without an effect, so the state after it is the same.
-    const std::uint64_t least = std::max(told.promised, life.written.value_or(0));
+    const std::uint64_t least = std::max(replies.promised, life.written.value_or(0));
     const std::uint64_t most = life.written ? least : life.decisions;
     Complaint last;
     for (std::uint64_t survived = most + 1; survived-- > least;) {
-        Told ignored;
+        Replies ignored;
         proof::ModelMirror mirror = replay(life, survived, ignored);
         mirror.forget_owed();
         mirror.model().restart(found.now, found.exact);

@@ -57,9 +57,9 @@ public:
     proof::ModelMirror played(const Life& life) const;
 
 private:
-    struct Told;
+    struct Replies;
 
-    proof::ModelMirror replay(const Life& life, std::uint64_t decisions, Told& told) const;
+    proof::ModelMirror replay(const Life& life, std::uint64_t decisions, Replies& replies) const;
     Complaint judge_numbers(const Life& life) const;
     void remember_numbers(const Life& life, const Found& found);
     static Complaint compare(proof::ModelMirror& mirror, const Found& found);

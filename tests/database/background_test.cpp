@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_callback_may_use_the_session_that_it_is_about) {
     BOOST_TEST(!guard.valid());
 }
 
-BOOST_AUTO_TEST_CASE(a_callback_that_is_taken_away_does_not_run_any_more) {
+BOOST_AUTO_TEST_CASE(a_removed_callback_does_not_run_any_more) {
     const std::vector<std::function<void(Session&)>> ways = {
         [](Session& session) { session.on_wanted({}); },
         [](Session& session) { session.close().value(); },
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_close_notifies_holders_and_waiters) {
 }
 
 // A waiting thread checks the clock itself.
-BOOST_AUTO_TEST_CASE(not_even_a_thread_is_needed_for_a_wait) {
+BOOST_AUTO_TEST_CASE(a_wait_needs_no_background_thread) {
     DatabaseOptions options;
     options.background = false;
     Database quiet = Database::in_memory(options).value();
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(ends_a_wait) {
     BOOST_TEST(cleo.acquire("a").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(that_came_before_ends_the_wait_at_once) {
+BOOST_AUTO_TEST_CASE(that_was_made_before_the_wait_ends_it_at_once) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     const Guard held = ann.acquire("a").value();
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(ends_the_wait_of_a_conversion_and_leaves_the_mode) {
     BOOST_TEST(failure_of(guard.assert_held("a", Mode::read)) == "");
 }
 
-BOOST_AUTO_TEST_CASE(that_races_with_the_grant_leaves_one_truth) {
+BOOST_AUTO_TEST_CASE(that_races_with_the_grant_has_one_outcome) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     for (int round = 0; round < 200; ++round) {

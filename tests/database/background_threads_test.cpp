@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(completes_once) {
                                                           "invalid_argument", "closing"}));
 }
 
-BOOST_AUTO_TEST_CASE(is_withdrawn_by_a_cancel) {
+BOOST_AUTO_TEST_CASE(is_cancelled) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     Guard held = ann.acquire("a").value();
@@ -113,12 +113,13 @@ BOOST_AUTO_TEST_CASE(is_delivered_although_the_database_closes_next) {
     for (int i = 0; i < 300; ++i) {
         Database database = Database::in_memory().value();
         Session session = database.open_session("ann").value();
-        std::vector<Outcome> told;
-        session.on_lost([&](const LostNotice& notice) { told.push_back(notice.ending.outcome); });
+        std::vector<Outcome> outcomes;
+        session.on_lost(
+            [&](const LostNotice& notice) { outcomes.push_back(notice.ending.outcome); });
         const Guard guard = session.acquire("a").value();
         database.break_grant(guard.id(), "root", "to test it").value();
         database.close().value();
-        BOOST_REQUIRE(told == std::vector<Outcome>{Outcome::broken});
+        BOOST_REQUIRE(outcomes == std::vector<Outcome>{Outcome::broken});
     }
 }
 
@@ -202,7 +203,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_client_that_watches_events)
 
-BOOST_AUTO_TEST_CASE(hears_each_grant_and_its_end_once_while_many_threads_lock) {
+BOOST_AUTO_TEST_CASE(receives_each_grant_and_its_end_once_while_many_threads_lock) {
     constexpr int threads = 4;
     constexpr int rounds = 100;
     DatabaseOptions options;
@@ -269,13 +270,13 @@ BOOST_AUTO_TEST_CASE(is_answered_when_the_database_closes) {
     DatabaseOptions options;
     options.events_kept = 10;
     Database database = Database::in_memory(options).value();
-    std::promise<std::string> told;
+    std::promise<std::string> outcomes;
     WatchRequest watch;
     watch.patience = no_limit;
     database.service().submit_watch(
-        watch, [&](const Result<EventPage>& page) { told.set_value(failure_of(page)); });
+        watch, [&](const Result<EventPage>& page) { outcomes.set_value(failure_of(page)); });
     database.close().value();
-    BOOST_TEST(told.get_future().get() == "closing");
+    BOOST_TEST(outcomes.get_future().get() == "closing");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

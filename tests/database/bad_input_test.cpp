@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(may_be_long_and_in_any_script) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_exactly_itself) {
+BOOST_AUTO_TEST_CASE(is_compared_exactly) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     const Guard guard = ann.acquire("orders/42").value();

@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(are_sent_together_and_answered_separately) {
     BOOST_TEST((three.sessions[2].remaining() == 27s));
 }
 
-BOOST_AUTO_TEST_CASE(fail_each_by_itself) {
+BOOST_AUTO_TEST_CASE(fail_separately) {
     std::atomic<int> asked{0};
     ScriptedDaemon daemon([&](ScriptedDaemon& its) {
         its.welcome();
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(fail_each_by_itself) {
     BOOST_TEST(asked == 4);
 }
 
-BOOST_AUTO_TEST_CASE(are_given_up_together_by_a_daemon_that_is_silent) {
+BOOST_AUTO_TEST_CASE(time_out_together_if_the_daemon_is_silent) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         its.welcome();
         for (std::uint8_t one = 1; one <= 3; ++one) its.answer(one_of(one, 600ms));
@@ -179,15 +179,15 @@ BOOST_AUTO_TEST_CASE(is_reported_once) {
     options.background = false;
     Database database = Database::connect(daemon.path(), options).value();
     Session session = database.open_session("ann", by_hand()).value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     Guard guard = session.acquire("a").value();
     session.renew().value();
     session.renew().value();
     database.tick();
-    BOOST_REQUIRE(told.lost.size() == 1U);
-    BOOST_TEST(told.lost[0].ending.by == "bob");
-    BOOST_TEST(told.lost[0].grant.locks.at(0).resource == "a");
+    BOOST_REQUIRE(notices.lost.size() == 1U);
+    BOOST_TEST(notices.lost[0].ending.by == "bob");
+    BOOST_TEST(notices.lost[0].grant.locks.at(0).resource == "a");
     BOOST_TEST(!guard.valid());
     guard.detach();
 }

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(to_a_peer_that_hangs_up_is_unreachable) {
     BOOST_TEST(failure_of(Database::connect(daemon.path())) == "unreachable");
 }
 
-BOOST_AUTO_TEST_CASE(to_a_crowded_daemon_is_tried_again) {
+BOOST_AUTO_TEST_CASE(to_a_daemon_at_its_connection_limit_is_retried) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         its.turn_away();
         its.turn_away();
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(to_a_crowded_daemon_is_tried_again) {
     BOOST_TEST(Database::connect(daemon.path(), soon()).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(to_a_daemon_that_stays_crowded_is_unreachable) {
+BOOST_AUTO_TEST_CASE(to_a_daemon_that_stays_at_its_connection_limit_is_unreachable) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         for (int i = 0; i < 3; ++i) its.turn_away();
     });

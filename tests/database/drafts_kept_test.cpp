@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(is_replaced_by_newer_ones_beyond_the_limit) {
 }
 
 // If two drafts of one principal are kept at the same time, the counter includes both.
-BOOST_AUTO_TEST_CASE(is_counted_with_one_that_is_kept_at_once) {
+BOOST_AUTO_TEST_CASE(is_counted_together_with_a_concurrent_draft) {
     DraftShop shop;
     write_late(shop, limits::drafts_per_principal);
     const LockProof lost{shop.ann.id(), shop.drafts_of("ann").front().token};
@@ -83,12 +83,12 @@ BOOST_AUTO_TEST_CASE(is_listed_in_pages) {
     DraftShop shop;
     write_late(shop, 5);
     DraftsRequest request{"ann", 2, {}};
-    std::string told;
+    std::string texts;
     std::size_t pages = 0;
     do {
         const auto page = shop.tables->list_drafts(request).value();
         BOOST_TEST(page.drafts.size() <= 2U);
-        for (const Draft& draft : page.drafts) told += draft_text(draft) + ";";
+        for (const Draft& draft : page.drafts) texts += draft_text(draft) + ";";
         request.next = page.next;
         ++pages;
         // The cursor of the next page may point to a draft that was removed meanwhile.
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(is_listed_in_pages) {
             BOOST_TEST(outcome(shop.tables->discard_draft("ann", page.next)) == "done");
         }
     } while (number(request.next) != 0);
-    BOOST_TEST(told == "late 0;late 1;late 3;late 4;");
+    BOOST_TEST(texts == "late 0;late 1;late 3;late 4;");
     BOOST_TEST(pages == 2U);
     for (const std::uint32_t limit : {0U, limits::drafts_per_principal + 1}) {
         BOOST_TEST(outcome(shop.tables->list_drafts({"ann", limit, {}})) == "invalid_argument");
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(belongs_to_the_request_with_its_token) {
     BOOST_TEST(outcome(shop.tables->transact_write(save)) == "parameter_mismatch");
 }
 
-BOOST_AUTO_TEST_CASE(is_thrown_away_after_thirty_days) {
+BOOST_AUTO_TEST_CASE(is_deleted_after_thirty_days) {
     DraftShop shop;
     write_late(shop, 60);
     shop.sleep(std::chrono::hours(24));

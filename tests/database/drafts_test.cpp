@@ -315,7 +315,7 @@ BOOST_FIXTURE_TEST_CASE(stays_if_it_is_not_saved, SavedAgain) {
     BOOST_TEST((drafts_of("ann")[0].id == draft.id));
 }
 
-BOOST_FIXTURE_TEST_CASE(is_saved_by_one_of_two, SavedAgain) {
+BOOST_FIXTURE_TEST_CASE(is_not_saved_if_it_is_taken_at_the_same_time, SavedAgain) {
     storage->meanwhile([&] { BOOST_TEST(outcome(tables->take_draft("ann", draft.id)) == "done"); });
     BOOST_TEST(outcome(tables->write_item(again())) == "resource_not_found");
     BOOST_TEST(text_of(*this, "1") == "none");

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(has_all_its_items_as_they_are_under_their_locks) {
     BOOST_TEST(second.items[1].last_write->by == "ann");
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_as_a_whole_and_names_the_holder) {
+BOOST_AUTO_TEST_CASE(is_refused_completely_and_names_the_holder) {
     const Edit first = bob.begin_edit(*tables, edit_of({"2"})).value();
     const auto refused = ann.begin_edit(*tables, edit_of({"1", "2", "3"}));
     BOOST_TEST_REQUIRE(outcome(refused) == "conflict");
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(is_taken_over_as_its_class_allows) {
 }
 
 // The grant does not cover the requested items.
-BOOST_AUTO_TEST_CASE(is_given_back_when_its_items_cannot_be_read) {
+BOOST_AUTO_TEST_CASE(is_released_if_its_items_cannot_be_read) {
     let_anyone_steal();
     const Edit first = ann.begin_edit(*tables, edit_of({"1"})).value();
     const auto wrong = bob.take_over(*tables, first.guard.id(), "urgent", edit_of({"2"}).items);

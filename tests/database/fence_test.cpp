@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(is_refused_after_its_lease_with_the_name_of_the_next_holder
 }
 
 // An event between the decision and the commit causes the write to be refused.
-BOOST_AUTO_TEST_CASE(is_judged_as_it_is_committed) {
+BOOST_AUTO_TEST_CASE(is_checked_when_it_is_committed) {
     struct Blow {
         std::string what;
         std::function<void(Shop&, const Guard&)> strike;
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(can_have_one_resource_for_all_items) {
     BOOST_TEST(outcome(shop.tables->write_item(line("2", 1))) == "lock_required");
 }
 
-BOOST_AUTO_TEST_CASE(refuses_batches_and_transactions_whole) {
+BOOST_AUTO_TEST_CASE(refuses_whole_batches_and_transactions) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     const Guard guard = Shop::lock(shop.ann, "orders/1");

@@ -67,7 +67,7 @@ struct SystemShop {
 
 BOOST_AUTO_TEST_SUITE(an_item_acquired_with_its_lock, *boost::unit_test::label("embedded"))
 
-BOOST_AUTO_TEST_CASE(is_there_as_it_was_saved_last) {
+BOOST_AUTO_TEST_CASE(has_the_last_saved_state) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     {
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(is_refused_with_the_holders_since) {
     BOOST_TEST(held_by(*shop.database, "orders/1").empty());
 }
 
-BOOST_AUTO_TEST_CASE(is_not_another_principals) {
+BOOST_AUTO_TEST_CASE(is_not_reacquired_by_another_principal) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
     const Grant lost = guard.detach();
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(is_not_another_principals) {
 }
 
 // If the item is unchanged, the edit can continue under a new lock.
-BOOST_AUTO_TEST_CASE(is_given_back_if_the_item_is_as_it_was) {
+BOOST_AUTO_TEST_CASE(is_reacquired_if_the_item_is_unchanged) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     auto locked = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));

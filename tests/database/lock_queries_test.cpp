@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(is_listed_replaced_and_deleted) {
     BOOST_TEST(failure_of(database.delete_class("orders/*")) == "invalid_argument");
 }
 
-BOOST_AUTO_TEST_CASE(is_refused_when_it_makes_no_sense) {
+BOOST_AUTO_TEST_CASE(is_refused_if_it_is_invalid) {
     const auto refused = [&](auto change) {
         LockClass lock_class;
         lock_class.pattern = "a";
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(is_refused_when_it_makes_no_sense) {
     BOOST_TEST(database.classes().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(takes_its_dependants_along) {
+BOOST_AUTO_TEST_CASE(also_locks_its_dependants) {
     LockClass orders;
     orders.pattern = "tables/orders";
     orders.dependants = {{"tables/customers", Mode::read}};
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(lock_queries, SimulatedDatabase)
 
-BOOST_AUTO_TEST_CASE(shows_holders_waiters_and_the_one_before) {
+BOOST_AUTO_TEST_CASE(shows_holders_waiters_and_the_last_holder) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
     Session cleo = database.open_session("cleo").value();

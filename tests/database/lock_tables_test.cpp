@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(shows_no_secrets) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_of_now) {
+BOOST_AUTO_TEST_CASE(shows_the_current_state) {
     Shop shop;
     const auto held = [&] { return all_at(scanned(shop, "rocklock.locks"), "Principal"); };
     BOOST_TEST(held().empty());
@@ -424,7 +424,7 @@ BOOST_AUTO_TEST_CASE(are_read_together_with_others) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(are_described_and_in_no_list) {
+BOOST_AUTO_TEST_CASE(are_described_but_not_listed) {
     Shop shop;
     const auto locks = shop.tables->describe_table("rocklock.locks").value();
     BOOST_TEST(locks.arn == "arn:aws:dynamodb:local:000000000000:table/rocklock.locks");

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(completes_it_or_leaves_it_to_the_next_call) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(hands_out_tokens_above_all_since_the_copy) {
+BOOST_AUTO_TEST_CASE(issues_tokens_greater_than_all_since_the_copy) {
     SimulatedClock clock;
     auto copy = marked_store(clock);
     Token later{};
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(is_counted_while_it_is_open_but_not_checked) {
     BOOST_TEST(session.acquire("b").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(is_not_made_by_looking) {
+BOOST_AUTO_TEST_CASE(is_not_created_by_a_query) {
     const TemporaryDirectory directory;
     BOOST_TEST(failure_of(inspect_store(directory / "store")) == "not_a_store");
     BOOST_TEST(failure_of(check_store(directory / "store")) == "not_a_store");

@@ -51,13 +51,13 @@ BOOST_AUTO_TEST_CASE(set_when_it_is_warned) {
     options.renew = false;
     options.warn_at = 5s;
     Session session = database.open_session("ann", options).value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     pass(24s);
-    BOOST_TEST(told.warnings.empty());
+    BOOST_TEST(notices.warnings.empty());
     pass(2s);
-    BOOST_REQUIRE(told.warnings.size() == 1U);
-    BOOST_TEST((told.warnings[0] == 5s));
+    BOOST_REQUIRE(notices.warnings.size() == 1U);
+    BOOST_TEST((notices.warnings[0] == 5s));
 }
 
 BOOST_AUTO_TEST_CASE(set_its_margin) {
@@ -105,7 +105,7 @@ struct Case {
     bool good;
 };
 
-BOOST_AUTO_TEST_CASE(when_its_times_do_not_fit_together) {
+BOOST_AUTO_TEST_CASE(if_its_times_are_inconsistent) {
     const milliseconds most = milliseconds::max();
     const milliseconds least = milliseconds::min();
     const Case cases[] = {
@@ -304,13 +304,13 @@ BOOST_AUTO_TEST_CASE(set_whether_there_is_a_background_thread) {
     SessionOptions options;
     options.renew = false;
     Session session = simulated.database.open_session("ann", options).value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     const Guard guard = session.acquire("a").value();
     simulated.clock.advance(1h);
     // The lease has ended for all queries, but the loss is reported by tick().
     BOOST_TEST(!simulated.manager_holds(session.id(), "a"));
-    BOOST_TEST(told.lost.empty());
+    BOOST_TEST(notices.lost.empty());
     std::thread::id called_in;
     session.on_lost([&](const LostNotice&) { called_in = std::this_thread::get_id(); });
     simulated.database.tick();

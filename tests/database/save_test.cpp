@@ -81,7 +81,7 @@ std::string text_in(Database& database, std::string id) {
 
 BOOST_AUTO_TEST_SUITE(a_save_that_gives_up_its_lock, *boost::unit_test::label("embedded"))
 
-BOOST_AUTO_TEST_CASE(does_both) {
+BOOST_AUTO_TEST_CASE(saves_and_releases_or_downgrades) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     Guard guard = Shop::lock(shop.ann, "orders/1");
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(needs_a_lock) {
 }
 
 // If a save is decided twice, because another write came first, it promises its release once.
-BOOST_AUTO_TEST_CASE(promises_once_when_it_is_decided_again) {
+BOOST_AUTO_TEST_CASE(writes_one_record_although_it_is_decided_again) {
     Shop shop;
     Guard guard = Shop::lock(shop.ann, "orders/1");
     shop.storage->meanwhile(
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(promises_once_when_it_is_decided_again) {
     BOOST_TEST(promises(*shop.database) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(has_released_it_though_a_kill_came_between) {
+BOOST_AUTO_TEST_CASE(has_released_it_even_if_the_process_is_killed_before) {
     Killed shop;
     Guard guard = shop.ann.acquire("orders/1").value();
     shop.kill_behind_the_save();
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(has_released_it_though_a_kill_came_between) {
     BOOST_TEST(after.sessions().value().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(has_downgraded_it_though_a_kill_came_between) {
+BOOST_AUTO_TEST_CASE(has_downgraded_it_even_if_the_process_is_killed_before) {
     Killed shop;
     Guard guard = shop.ann.acquire("orders/1").value();
     shop.kill_behind_the_save();

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(renews_a_session_earlier_after_its_lease_was_shortened) {
     BOOST_TEST((sleeps() == 1s));
 }
 
-BOOST_AUTO_TEST_CASE(looks_again_at_one_that_lives_on_after_its_end_was_seen) {
+BOOST_AUTO_TEST_CASE(checks_a_session_again_that_is_alive_after_its_deadline) {
     int warnings = 0;
     const auto kept = keep(by_hand_of(30s));
     kept->on_warning.set([&](milliseconds) { ++warnings; });

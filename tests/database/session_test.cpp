@@ -84,11 +84,11 @@ BOOST_AUTO_TEST_CASE(is_renewed_in_time_after_its_lease_was_made_shorter_by_hand
 
 BOOST_AUTO_TEST_CASE(gets_no_warning_and_loses_no_lock_while_renewals_succeed) {
     Session session = database.open_session("ann").value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     pass(30min);
-    BOOST_TEST(told.warnings.empty());
-    BOOST_TEST(told.lost.empty());
+    BOOST_TEST(notices.warnings.empty());
+    BOOST_TEST(notices.lost.empty());
 }
 
 BOOST_AUTO_TEST_CASE(that_is_over_is_not_revived) {
@@ -157,16 +157,16 @@ BOOST_AUTO_TEST_CASE(is_reported_once_when_it_expires) {
     SessionOptions options;
     options.renew = false;
     Session session = database.open_session("ann", options).value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     const Guard guard = session.acquire("a").value();
     pass(10min);
-    BOOST_REQUIRE(told.lost.size() == 1U);
-    BOOST_TEST((told.lost[0].ending.outcome == Outcome::expired));
-    BOOST_TEST((told.lost[0].grant.id == guard.id()));
-    BOOST_TEST(told.lost[0].grant.locks.at(0).resource == "a");
+    BOOST_REQUIRE(notices.lost.size() == 1U);
+    BOOST_TEST((notices.lost[0].ending.outcome == Outcome::expired));
+    BOOST_TEST((notices.lost[0].grant.id == guard.id()));
+    BOOST_TEST(notices.lost[0].grant.locks.at(0).resource == "a");
     BOOST_TEST(database.close().has_value());
-    BOOST_TEST(told.lost.size() == 1U);
+    BOOST_TEST(notices.lost.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(is_reported_once_when_it_is_stolen) {
@@ -176,8 +176,8 @@ BOOST_AUTO_TEST_CASE(is_reported_once_when_it_is_stolen) {
     database.put_class(open_to_all).value();
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
-    Told told;
-    told.listen(ann);
+    Notices notices;
+    notices.listen(ann);
     const Guard guard = ann.acquire("a").value();
     const Guard other = ann.acquire("b").value();
     Steal steal;
@@ -186,10 +186,10 @@ BOOST_AUTO_TEST_CASE(is_reported_once_when_it_is_stolen) {
     steal.reason = "ann is on holiday";
     BOOST_TEST((database.service().ask(steal).value().token > guard.token()));
     pass(10min);
-    BOOST_REQUIRE(told.lost.size() == 1U);
-    BOOST_TEST((told.lost[0].ending.outcome == Outcome::stolen));
-    BOOST_TEST(told.lost[0].ending.by == "bob");
-    BOOST_TEST(told.lost[0].ending.reason == "ann is on holiday");
+    BOOST_REQUIRE(notices.lost.size() == 1U);
+    BOOST_TEST((notices.lost[0].ending.outcome == Outcome::stolen));
+    BOOST_TEST(notices.lost[0].ending.by == "bob");
+    BOOST_TEST(notices.lost[0].ending.reason == "ann is on holiday");
     BOOST_TEST(!guard.valid());
     BOOST_TEST(guard.remaining().count() == 0);
     // The other grants of the session are not affected.
@@ -198,28 +198,28 @@ BOOST_AUTO_TEST_CASE(is_reported_once_when_it_is_stolen) {
 
 BOOST_AUTO_TEST_CASE(is_reported_once_when_it_is_broken) {
     Session session = database.open_session("ann").value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     Guard guard = session.acquire("a").value();
     database.break_grant(guard.id(), "root", "maintenance").value();
     pass(1min);
-    BOOST_REQUIRE(told.lost.size() == 1U);
-    BOOST_TEST((told.lost[0].ending.outcome == Outcome::broken));
-    BOOST_TEST(told.lost[0].ending.by == "root");
+    BOOST_REQUIRE(notices.lost.size() == 1U);
+    BOOST_TEST((notices.lost[0].ending.outcome == Outcome::broken));
+    BOOST_TEST(notices.lost[0].ending.by == "root");
     BOOST_TEST(!guard.valid());
     BOOST_TEST((guard.release().value().outcome == Outcome::broken));
 }
 
 BOOST_AUTO_TEST_CASE(is_reported_once_when_the_manager_closes) {
     Session session = database.open_session("ann").value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     const Guard first = session.acquire("a").value();
     const Guard second = session.acquire("b").value();
     database.close().value();
     BOOST_TEST(database.close().has_value());
-    BOOST_REQUIRE(told.lost.size() == 2U);
-    for (const LostNotice& notice : told.lost) {
+    BOOST_REQUIRE(notices.lost.size() == 2U);
+    for (const LostNotice& notice : notices.lost) {
         BOOST_TEST(notice.ending.reason == "manager closed");
         BOOST_TEST((notice.ending.outcome == Outcome::held));
     }
@@ -231,20 +231,20 @@ BOOST_AUTO_TEST_CASE(is_reported_once_when_the_manager_closes) {
 BOOST_AUTO_TEST_CASE(is_not_one_that_was_released_or_transferred) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
-    Told told;
-    told.listen(ann);
+    Notices notices;
+    notices.listen(ann);
     ann.acquire("a").value().release().value();
     const Guard guard = ann.acquire("b").value();
     database.service().ask(Transfer{ann.id(), guard.id(), bob.id()}).value();
     ann.close().value();
     pass(1min);
-    BOOST_TEST(told.lost.empty());
+    BOOST_TEST(notices.lost.empty());
 }
 
-BOOST_AUTO_TEST_CASE(ends_alone_when_it_was_held_for_as_long_as_is_allowed) {
+BOOST_AUTO_TEST_CASE(ends_without_its_session_at_max_hold) {
     Session session = database.open_session("ann").value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     AcquireOptions options;
     options.max_hold = 45s;
     const Guard capped = session.acquire("a", options).value();
@@ -257,8 +257,8 @@ BOOST_AUTO_TEST_CASE(ends_alone_when_it_was_held_for_as_long_as_is_allowed) {
     BOOST_TEST(!manager_holds(session.id(), "a"));
     // Over a socket, the response to the next renewal reports it.
     pass(15s);
-    BOOST_REQUIRE(told.lost.size() == 1U);
-    BOOST_TEST((told.lost[0].ending.outcome == Outcome::expired));
+    BOOST_REQUIRE(notices.lost.size() == 1U);
+    BOOST_TEST((notices.lost[0].ending.outcome == Outcome::expired));
     BOOST_TEST(free.valid());
 }
 
@@ -270,16 +270,16 @@ BOOST_AUTO_TEST_CASE(is_sent_each_time_the_lease_runs_low) {
     SessionOptions options;
     options.renew = false;
     Session session = database.open_session("ann", options).value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     for (std::size_t round = 1; round <= 3; ++round) {
         pass(19s);
-        BOOST_TEST(told.warnings.size() == round - 1);
+        BOOST_TEST(notices.warnings.size() == round - 1);
         pass(5s);
-        BOOST_TEST(told.warnings.size() == round);
+        BOOST_TEST(notices.warnings.size() == round);
         session.renew().value();
     }
-    for (const milliseconds left : told.warnings) BOOST_TEST((left == 10s));
+    for (const milliseconds left : notices.warnings) BOOST_TEST((left == 10s));
 }
 
 BOOST_AUTO_TEST_CASE(is_sent_before_the_loss_and_never_after) {
@@ -298,27 +298,27 @@ BOOST_AUTO_TEST_CASE(is_not_sent_after_the_lease_has_ended) {
     SessionOptions options;
     options.renew = false;
     Session session = database.open_session("ann", options).value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     const Guard guard = session.acquire("a").value();
     clock.advance(1h);
     pass(1min);
-    BOOST_TEST(told.warnings.empty());
-    BOOST_TEST(told.lost.size() == 1U);
+    BOOST_TEST(notices.warnings.empty());
+    BOOST_TEST(notices.lost.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(is_not_sent_to_a_closed_or_detached_session) {
     SessionOptions options;
     options.renew = false;
-    Told told;
+    Notices notices;
     Session closed = database.open_session("ann", options).value();
-    told.listen(closed);
+    notices.listen(closed);
     Session detached = database.open_session("ann", options).value();
-    told.listen(detached);
+    notices.listen(detached);
     closed.close().value();
     detached.detach();
     pass(10min);
-    BOOST_TEST(told.warnings.empty());
+    BOOST_TEST(notices.warnings.empty());
 }
 
 BOOST_AUTO_TEST_CASE(is_sent_if_the_storage_fails_and_renewals_are_impossible) {
@@ -326,17 +326,17 @@ BOOST_AUTO_TEST_CASE(is_sent_if_the_storage_fails_and_renewals_are_impossible) {
     FaultyStorage& disk = *storage;
     Database failing = Database::open_on(std::move(storage), simulated(clock)).value();
     Session session = failing.open_session("ann").value();
-    Told told;
-    told.listen(session);
+    Notices notices;
+    notices.listen(session);
     const Guard guard = session.acquire("a").value();
     disk.fail_nth(FaultyStorage::Call::write, 1);
     testing::pass(failing, clock, 15s);
-    BOOST_TEST(told.warnings.empty());
+    BOOST_TEST(notices.warnings.empty());
     testing::pass(failing, clock, 10s);
-    BOOST_TEST(told.warnings.size() == 1U);
+    BOOST_TEST(notices.warnings.size() == 1U);
     BOOST_TEST(guard.valid());
     testing::pass(failing, clock, 10s);
-    BOOST_TEST(told.warnings.size() == 1U);
+    BOOST_TEST(notices.warnings.size() == 1U);
     BOOST_TEST(!guard.valid());
 }
 
@@ -347,8 +347,8 @@ BOOST_FIXTURE_TEST_SUITE(a_holder, SimulatedDatabase)
 BOOST_AUTO_TEST_CASE(is_notified_of_a_waiter) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
-    Told told;
-    told.listen(ann);
+    Notices notices;
+    notices.listen(ann);
     Guard guard = ann.acquire("a").value();
     int answers = 0;
     AcquireOptions options;
@@ -356,11 +356,11 @@ BOOST_AUTO_TEST_CASE(is_notified_of_a_waiter) {
     bob.async_acquire({lock_of("a")}, options, [&](const Result<Guard>&) { ++answers; });
     // Over a socket, the response to the next renewal reports it.
     pass(15s);
-    BOOST_REQUIRE(told.wanted.size() == 1U);
-    BOOST_TEST(told.wanted[0].by == "bob");
-    BOOST_TEST(told.wanted[0].resource == "a");
-    BOOST_TEST((told.wanted[0].grant == guard.id()));
-    BOOST_TEST((told.wanted[0].mode == Mode::write));
+    BOOST_REQUIRE(notices.wanted.size() == 1U);
+    BOOST_TEST(notices.wanted[0].by == "bob");
+    BOOST_TEST(notices.wanted[0].resource == "a");
+    BOOST_TEST((notices.wanted[0].grant == guard.id()));
+    BOOST_TEST((notices.wanted[0].mode == Mode::write));
     BOOST_TEST(answers == 0);
     // The callback uses a local variable, so close() must complete it before.
     database.close().value();

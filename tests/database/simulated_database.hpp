@@ -141,7 +141,7 @@ struct SimulatedDatabase {
 };
 
 // The notifications that a session received.
-struct Told {
+struct Notices {
     std::vector<LostNotice> lost;
     std::vector<milliseconds> warnings;
     std::vector<Wanted> wanted;

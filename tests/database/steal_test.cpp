@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(is_given_to_the_requester_if_its_holder_allows_it,
     Session bob = database.open_session("bob").value();
     std::vector<Wanted> wanted;
     std::vector<LostNotice> lost;
-    ann.on_wanted([&](const Wanted& told) { wanted.push_back(told); });
+    ann.on_wanted([&](const Wanted& request) { wanted.push_back(request); });
     ann.on_lost([&](const LostNotice& notice) { lost.push_back(notice); });
     const Guard guard = ann.acquire("a").value();
 
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(is_given_to_the_requester_if_its_holder_allows_it,
 }
 
 // A refused steal changes nothing. The audit log has forced steals only.
-BOOST_AUTO_TEST_CASE(is_in_the_audit_when_it_was_taken_not_when_that_was_refused,
+BOOST_AUTO_TEST_CASE(is_audited_when_it_is_stolen_but_not_when_that_is_refused,
                      *boost::unit_test::label("embedded")) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();

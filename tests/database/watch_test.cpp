@@ -357,7 +357,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(the_statistics, WatchedDatabase)
 
-BOOST_AUTO_TEST_CASE(count_locks_by_mode_and_how_long_things_took) {
+BOOST_AUTO_TEST_CASE(count_locks_by_mode_and_have_histograms_of_durations) {
     LockClass counting;
     counting.pattern = "slots";
     counting.permits = 3;

@@ -137,7 +137,7 @@ BOOST_FIXTURE_TEST_CASE(is_a_pessimistic_lock, Shop) {
     BOOST_TEST(text() == "two boxes of nails");
 }
 
-BOOST_FIXTURE_TEST_CASE(is_a_pessimistic_lock_given_back_with_the_save, Shop) {
+BOOST_FIXTURE_TEST_CASE(is_a_pessimistic_lock_released_with_the_save, Shop) {
     auto session = database.open_session("ann").value();
     auto guard = session.acquire("orders/42").value();
     rocklock::WriteItem write;

@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(has_placeholders_only_for_expressions) {
                "ExpressionAttributeNames can only be specified when using expressions");
 }
 
-BOOST_AUTO_TEST_CASE(has_placeholders_that_are_some) {
+BOOST_AUTO_TEST_CASE(has_no_empty_placeholders) {
     const auto fault = [](const Placeholders& given) {
         ExpressionParameters parameters;
         parameters.condition = "a = b";
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(finds_each_of_many_placeholders) {
                "not defined; attribute value: :v42");
 }
 
-BOOST_AUTO_TEST_CASE(is_looked_through_expression_by_expression) {
+BOOST_AUTO_TEST_CASE(is_checked_expression_by_expression) {
     ExpressionParameters change;
     change.update = "SET a = :u";
     change.condition = "a =";

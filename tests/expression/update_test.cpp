@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(removes_an_emptied_set_at_any_depth) {
                 with_list({"x", "y"})));
 }
 
-BOOST_AUTO_TEST_CASE(takes_the_second_of_if_not_exists_only_when_it_must) {
+BOOST_AUTO_TEST_CASE(evaluates_the_second_operand_of_if_not_exists_only_if_needed) {
     const Item item{{"a", number(1)}};
     BOOST_TEST((after(item, "SET a = if_not_exists(a, zz)") == item));
     BOOST_TEST(error(item, "SET a = if_not_exists(b, zz)") ==
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(does_not_calculate_within_a_function) {
                 Item{{"q", number(3)}}));
 }
 
-BOOST_AUTO_TEST_CASE(that_only_takes_away_makes_no_item) {
+BOOST_AUTO_TEST_CASE(that_only_removes_creates_no_item) {
     const auto takes = [](std::string_view text, const ValueList& values = {}) {
         ExpressionParameters parameters;
         parameters.update = text;
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(shows_the_paths_it_names_and_no_more) {
                 Item{{"m", AttributeMap{{"x", number(1)}}}, {"l", list({"b"})}}));
 }
 
-BOOST_AUTO_TEST_CASE(may_not_touch_the_key) {
+BOOST_AUTO_TEST_CASE(may_not_change_the_key) {
     ExpressionParameters parameters;
     parameters.update = "SET a = b REMOVE #k.x";
     parameters.placeholders = placeholders({{"#k", "key"}}, {});

@@ -155,7 +155,7 @@ public:
 
     void ended(bool broken) override {
         require(answers_.empty(), "the last frame is whole");
-        require(left_ == broken, "who is not understood is told so");
+        require(left_ == broken, "a client gets an error exactly if its connection is broken");
         for (const auto& [number, calls] : asked_) {
             require(broken || calls.empty(), "each call is answered");
         }

@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(contains_its_members) {
     BOOST_TEST(!set.contains(number("3")));
 }
 
-BOOST_AUTO_TEST_CASE(is_united_and_taken_apart) {
+BOOST_AUTO_TEST_CASE(has_unions_and_differences) {
     auto set = strings({"a", "c"});
     set.insert(strings({"b", "c", "d"}));
     BOOST_TEST((set == strings({"a", "b", "c", "d"})));

@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(with_a_wrong_count_allocates_no_memory) {
     BOOST_TEST(is_damage("\x01\xFF\xFF\xFF\x7F"));
 }
 
-BOOST_AUTO_TEST_CASE(that_is_not_in_its_one_form_is_damaged) {
+BOOST_AUTO_TEST_CASE(that_is_not_in_its_canonical_encoding_is_damaged) {
     for (const auto& bytes : {
              // Names that are out of order, repeated or empty.
              literal("\x01\x02\x01"

@@ -40,7 +40,7 @@ LockClass read_before(StealPolicy steal) {
 
 BOOST_AUTO_TEST_SUITE(the_record_of_a_class)
 
-BOOST_AUTO_TEST_CASE(of_the_first_version_is_read_and_written_as_it_was) {
+BOOST_AUTO_TEST_CASE(of_the_first_version_is_read_and_written_unchanged) {
     for (const StealPolicy steal : {StealPolicy::never, StealPolicy::anyone}) {
         const auto bytes = written_before(static_cast<char>(steal));
         const auto read = records::decode_class(bytes);

@@ -92,14 +92,14 @@ BOOST_AUTO_TEST_CASE(leave_no_state_to_each_other) {
 
 BOOST_AUTO_TEST_CASE(watch_no_more) {
     Crowd crowd;
-    std::optional<ErrorCode> told;
+    std::optional<ErrorCode> reported;
     WatchRequest request;
     request.patience = no_limit;
     const auto ticket = crowd.manager->submit_watch(
-        request, [&](const Result<EventPage>& page) { told = page.error().code; });
+        request, [&](const Result<EventPage>& page) { reported = page.error().code; });
     crowd.manager->disconnect({{ticket}, {}});
-    BOOST_REQUIRE(told.has_value());
-    BOOST_TEST((*told == ErrorCode::cancelled));
+    BOOST_REQUIRE(reported.has_value());
+    BOOST_TEST((*reported == ErrorCode::cancelled));
 }
 
 BOOST_AUTO_TEST_CASE(during_a_stall_wait_for_renewals_that_came_in_time) {

@@ -57,7 +57,7 @@ struct Server {
             if (answers.size() <= number) answers.resize(number + 1);
             answers[number] = std::move(answer);
             ++answered;
-            told.notify_all();
+            changed.notify_all();
         });
     }
     // Flushes until flush() no longer asks to be called again at once.
@@ -69,7 +69,7 @@ struct Server {
     void until_answered() {
         std::unique_lock lock(mutex);
         BOOST_REQUIRE(
-            told.wait_for(lock, std::chrono::minutes{1}, [&] { return answered == count; }));
+            changed.wait_for(lock, std::chrono::minutes{1}, [&] { return answered == count; }));
     }
     Grant granted(std::size_t number) {
         const std::lock_guard lock(mutex);
@@ -78,7 +78,7 @@ struct Server {
 
     // Declared before the manager, because its thread uses them until it is destroyed.
     std::mutex mutex;
-    std::condition_variable told;
+    std::condition_variable changed;
     std::vector<std::optional<Result<Answer>>> answers;
     std::set<std::thread::id> tellers;
     std::size_t count = 0;
@@ -142,7 +142,7 @@ struct FlushingServer : Server {
         manager->on_flush_needed([this] {
             const std::lock_guard lock(mutex);
             flush_needed = true;
-            told.notify_all();
+            changed.notify_all();
         });
     }
     Device& device() { return static_cast<Device&>(*storage); }
@@ -157,7 +157,7 @@ struct FlushingServer : Server {
         while (delivered_now() < count) {
             std::unique_lock lock(mutex);
             if (again != std::chrono::milliseconds{0}) {
-                BOOST_REQUIRE(told.wait_until(lock, deadline, [&] { return flush_needed; }));
+                BOOST_REQUIRE(changed.wait_until(lock, deadline, [&] { return flush_needed; }));
             }
             flush_needed = false;
             lock.unlock();

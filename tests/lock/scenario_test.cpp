@@ -60,5 +60,5 @@ BOOST_AUTO_TEST_SUITE(the_lock_table_follows)
 const boost::unit_test::ut_detail::auto_test_unit_registrar table_scripts(
     boost::shared_ptr<boost::unit_test::test_unit_generator>(new Scripts(false)),
     boost::unit_test::decorator::collector_t::instance());
-BOOST_AUTO_TEST_CASE(scripts_that_are_there) { BOOST_TEST(scripts().size() >= 50u); }
+BOOST_AUTO_TEST_CASE(scripts_in_the_source_tree) { BOOST_TEST(scripts().size() >= 50u); }
 BOOST_AUTO_TEST_SUITE_END()

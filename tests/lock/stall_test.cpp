@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(answers_deferred_requests_when_it_closes) {
     BOOST_CHECK(server.answers[waits]->error().code == ErrorCode::closing);
 }
 
-BOOST_AUTO_TEST_CASE(is_not_one_that_looks_often_enough) {
+BOOST_AUTO_TEST_CASE(is_not_detected_if_it_polls_often_enough) {
     Server server;
     for (int beat = 0; beat < 20; ++beat) {
         server.clock.advance(milliseconds{100});

@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(is_listed_in_the_statistics) {
     BOOST_TEST(Limited({}).manager->statistics().users.empty());
 }
 
-BOOST_AUTO_TEST_CASE(is_counted_right_through_a_life_of_every_kind) {
+BOOST_AUTO_TEST_CASE(has_correct_counts_after_every_kind_of_operation) {
     Limited limited({.sessions = 6, .grants = 12, .waiters = 4, .lock_bytes = 60'000});
     std::mt19937 random(7);
     std::vector<SessionId> sessions;

@@ -1,5 +1,5 @@
 // What most tests include, compiled once for a program of many files under -Db_pch=true. No test
-// may rely on it: builds are without it unless told otherwise.
+// may rely on it: it is off by default.
 
 #include <algorithm>
 #include <atomic>

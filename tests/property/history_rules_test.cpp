@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_release_without_a_reply_has_happened_or_not) {
     BOOST_TEST(holds_together({took(1, Mode::write, 1, 0, 1), lost, refused(2, Mode::write, 3, 4),
                                took(3, Mode::write, 2, 5, 6)}));
 }
-BOOST_AUTO_TEST_CASE(down_and_up_again) {
+BOOST_AUTO_TEST_CASE(a_downgrade_and_an_upgrade) {
     BOOST_TEST(holds_together({took(1, Mode::exclusive, 1, 0, 1), converted(1, Mode::read, 1, 1, 2),
                                took(2, Mode::read, 2, 4, 5), gave(2, 2, 6, 7),
                                converted(1, Mode::write, 1, 3, 8), refused(2, Mode::read, 10, 11),
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_reader_during_a_write) {
     BOOST_TEST(!holds_together(
         {took(1, Mode::write, 1, 0, 1), took(2, Mode::read, 2, 2, 3), gave(1, 1, 4, 5)}));
 }
-BOOST_AUTO_TEST_CASE(refused_though_free) {
+BOOST_AUTO_TEST_CASE(a_refusal_of_a_free_resource) {
     BOOST_TEST(!holds_together(
         {took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 3), refused(2, Mode::write, 4, 5)}));
 }
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_because_of_a_writer_that_had_already_given_up) {
         {of(Verb::acquire, Fate::withdrawn, waiting(took(2, Mode::write, 0, 2, 9))),
          took(1, Mode::read, 1, 10, 20), refused(3, Mode::read, 3, 30), gave(1, 1, 31, 32)}));
 }
-BOOST_AUTO_TEST_CASE(timed_out_though_free) {
+BOOST_AUTO_TEST_CASE(a_timeout_on_a_free_resource) {
     BOOST_TEST(!holds_together({took(1, Mode::write, 1, 0, 1), gave(1, 1, 2, 3),
                                 waiting(refused(2, Mode::write, 4, 900))}));
 }
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(an_upgrade_while_another_reads) {
     BOOST_TEST(!holds_together({took(1, Mode::read, 1, 0, 1), took(2, Mode::read, 2, 2, 3),
                                 converted(1, Mode::write, 1, 3, 4), gave(2, 2, 6, 7)}));
 }
-BOOST_AUTO_TEST_CASE(raised_with_the_old_token) {
+BOOST_AUTO_TEST_CASE(an_upgrade_with_the_old_token) {
     BOOST_TEST(!holds_together({took(1, Mode::read, 1, 0, 1), converted(1, Mode::write, 1, 1, 2)}));
 }
 BOOST_AUTO_TEST_CASE(a_reader_refused_after_a_downgrade_to_read) {

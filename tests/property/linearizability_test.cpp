@@ -58,7 +58,7 @@ struct Ground {
     // time.
     std::map<std::uint64_t, Operation> expiring ROCKLOCK_GUARDED_BY(mutex){};
     // The grants that were reported as ended, and when.
-    std::map<std::uint64_t, std::int64_t> told ROCKLOCK_GUARDED_BY(mutex){};
+    std::map<std::uint64_t, std::int64_t> reported ROCKLOCK_GUARDED_BY(mutex){};
     // The number of reports with another outcome than `expired`, and of repeated reports for one
     // grant.
     std::size_t unexpected_notices ROCKLOCK_GUARDED_BY(mutex) = 0;
@@ -277,13 +277,14 @@ void Owner::start(std::uint32_t resource) {
     started->operation.mode = any_mode();
     started->operation.waits = true;
     Acquire request = requested(started->operation, milliseconds{1 + below(5)});
-    auto told = std::make_shared<std::promise<void>>();
-    started->answered = told->get_future();
+    auto reported = std::make_shared<std::promise<void>>();
+    started->answered = reported->get_future();
     started->operation.called = moment();
     started->ticket = ground_.manager.submit(
-        std::move(request), [told, operation = &started->operation](const Result<Answer>& answer) {
+        std::move(request),
+        [reported, operation = &started->operation](const Result<Answer>& answer) {
             enter(*operation, answer);
-            told->set_value();
+            reported->set_value();
         });
     started_[resource] = std::move(started);
 }
@@ -321,7 +322,7 @@ void cancel_waits(Ground& ground, const std::stop_token& stop) {
 void watch_expiry(Ground& ground) {
     ground.manager.on_lost([&ground](const LostNotice& notice) {
         MutexLock lock(ground.mutex);
-        const bool first = ground.told.emplace(number(notice.grant.id), moment()).second;
+        const bool first = ground.reported.emplace(number(notice.grant.id), moment()).second;
         if (!first || notice.ending.outcome != Outcome::expired) ++ground.unexpected_notices;
     });
 }
@@ -331,19 +332,19 @@ void watch_expiry(Ground& ground) {
 void collect_expired(Ground& ground, History& history) {
     const auto all_delivered = [&] {
         MutexLock lock(ground.mutex);
-        return ground.told.size() >= ground.expiring.size();
+        return ground.reported.size() >= ground.expiring.size();
     };
     for (int i = 0; i < 1000 && !all_delivered(); ++i)
         std::this_thread::sleep_for(milliseconds{10});
     MutexLock lock(ground.mutex);
-    BOOST_TEST(ground.told.size() == ground.expiring.size());
+    BOOST_TEST(ground.reported.size() == ground.expiring.size());
     BOOST_TEST(ground.unexpected_notices == 0U);
     for (auto [grant, operation] : ground.expiring) {
-        const auto told = ground.told.find(grant);
-        BOOST_TEST((told != ground.told.end()), "the end of an expired grant is told");
-        if (told != ground.told.end()) {
+        const auto reported = ground.reported.find(grant);
+        BOOST_TEST((reported != ground.reported.end()), "the end of an expired grant is reported");
+        if (reported != ground.reported.end()) {
             operation.result = Fate::done;
-            operation.returned = told->second;
+            operation.returned = reported->second;
         }
         history.push_back(operation);
     }

@@ -21,16 +21,16 @@ def main():
                               aws_secret_access_key="any")
     client = DynamoDBLockClient(resource, owner_name="holder", heartbeat_period=heartbeat, lease_duration=lease,
                                 safe_period=lease, expiry_period=expiry)
-    told = threading.Event()
+    notified = threading.Event()
     codes = []
 
     def lost(code, _):
         codes.append(code)
-        told.set()
+        notified.set()
 
     lock = client.acquire_lock("moe", app_callback=lost)
     print("held", flush=True)
-    told.wait()
+    notified.wait()
     try:
         lock.release(best_effort=False)
     except DynamoDBLockError as error:

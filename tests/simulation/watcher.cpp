@@ -31,7 +31,7 @@ Watcher::Wrong Watcher::hear(const LockEvent& event) {
     const Key key{event.grant, event.resource};
     const auto known = held_.find(key);
     if (event.type == EventType::granted) {
-        if (known != held_.end()) return "P5: told twice: " + name_of(event);
+        if (known != held_.end()) return "P5: reported twice: " + name_of(event);
         if (!first_) first_ = event.grant;
         held_[key] = {event.mode, event.token, event.principal};
         return std::nullopt;
@@ -77,12 +77,12 @@ Watcher::Wrong Watcher::same(const LockPage& page) const {
     for (const auto& [key, held] : table) {
         const auto heard = held_.find(key);
         const std::string what = std::to_string(number(key.first)) + " on " + key.second;
-        if (heard == held_.end()) return "P5: nobody was told of " + what;
+        if (heard == held_.end()) return "P5: no event reported " + what;
         if (!(heard->second == held)) return "P5: the events make something else of " + what;
     }
     for (const auto& [key, held] : held_) {
         if (table.contains(key)) continue;
-        return "P5: nobody was told of the end of " + std::to_string(number(key.first)) + " on " +
+        return "P5: no event reported the end of " + std::to_string(number(key.first)) + " on " +
                key.second;
     }
     return std::nullopt;
@@ -94,7 +94,7 @@ Watcher::Wrong Watcher::restart(const EventPage& first, const LockPage& page,
     const auto table = table_of(page);
     for (const Key& key : over_) {
         if (table.contains(key)) {
-            return "P5: told of the end of " + std::to_string(number(key.first)) +
+            return "P5: an event reported the end of " + std::to_string(number(key.first)) +
                    ", and it is held again";
         }
     }
@@ -106,8 +106,8 @@ Watcher::Wrong Watcher::restart(const EventPage& first, const LockPage& page,
             rows->rows.begin(), rows->rows.end(),
             [&](const HistoryRow& row) { return row.holder.grant == key.first && row.ended; });
         if (!known) {
-            return "P5: told of " + std::to_string(number(key.first)) + " on " + key.second +
-                   ", and it never was";
+            return "P5: an event reported " + std::to_string(number(key.first)) + " on " +
+                   key.second + ", which never existed";
         }
     }
     over_.clear();

@@ -190,7 +190,7 @@ void World::heard(const LostNotice& notice) {
     complain(mirror_.got(notice));
     count_kind("ended: " + std::string(to_string(notice.ending.outcome)));
     if (!oracle_.reported_lost.insert(notice.grant.id).second)
-        fail("L9: told twice that a grant was lost");
+        fail("L9: reported twice that a grant was lost");
     for (auto& client : clients_) client.believed.erase(notice.grant.id);
 }
 

@@ -199,7 +199,7 @@ void World::compare(const std::string& when) {
     for (const auto& holder : page->locks) {
         if (oracle_.reported_lost.contains(holder.grant)) {
             fail(when + ": grant " + std::to_string(number(holder.grant)) +
-                 " is held, and its session was told that it was lost");
+                 " is held, and its session was notified that it was lost");
         }
         if (holder.remaining < 0ms) fail(when + ": a negative duration");
     }

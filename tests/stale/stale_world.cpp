@@ -270,7 +270,7 @@ bool StaleWorld::written(const Error* error) {
 }
 
 bool StaleWorld::write_of_ann() {
-    const auto told = [&](const auto& result) {
+    const auto outcome_of = [&](const auto& result) {
         return written(result ? nullptr : &result.error());
     };
     WriteItem write = action("1", proof_);
@@ -290,23 +290,23 @@ bool StaleWorld::write_of_ann() {
     if (form == 3) {
         BatchWrite batch;
         batch.writes = {write};
-        return told(tables_->batch_write(batch));
+        return outcome_of(tables_->batch_write(batch));
     }
     if (form >= 4) {
         TransactWrite together;
         together.actions = {write};
         if (form == 5) together.token = "token " + std::to_string(++tokens_);
         if (chance(3)) together.after = chance(2) ? AfterSave::release : AfterSave::downgrade;
-        return told(tables_->transact_write(together));
+        return outcome_of(tables_->transact_write(together));
     }
     if (chance(3)) write.after = chance(2) ? AfterSave::release : AfterSave::downgrade;
     if (chance(3)) {
         if (auto pending = tables_->begin_write(write)) {
             yields_.reach();
-            if (auto answer = pending->finish()) return told(*answer);
+            if (auto answer = pending->finish()) return outcome_of(*answer);
         }
     }
-    return told(tables_->write_item(write));
+    return outcome_of(tables_->write_item(write));
 }
 
 Contents StaleWorld::contents() {

@@ -45,7 +45,7 @@ BOOST_DATA_TEST_CASE(keeps_families_apart, every_kind, kind) {
     BOOST_TEST(read(*store.storage, "a", Family::locks).has_value());
 }
 
-BOOST_DATA_TEST_CASE(takes_any_bytes_for_a_key, every_kind, kind) {
+BOOST_DATA_TEST_CASE(accepts_any_bytes_as_a_key, every_kind, kind) {
     Store store(kind);
     const std::vector<std::string> keys = {
         std::string("\0", 1), "a", std::string("a\0b", 3), "a\xff", "\xff", "\xff\xff"};
@@ -60,7 +60,7 @@ BOOST_DATA_TEST_CASE(takes_any_bytes_for_a_key, every_kind, kind) {
     BOOST_TEST((seen == keys));
 }
 
-BOOST_DATA_TEST_CASE(is_walked_backwards_too, every_kind, kind) {
+BOOST_DATA_TEST_CASE(can_be_read_backwards, every_kind, kind) {
     Store store(kind);
     fill(*store.storage, 40);
     store->commit(put("", value(1)), Durability::written).value();
@@ -178,7 +178,7 @@ BOOST_DATA_TEST_CASE(is_not_disturbed_by_the_end_of_another, every_kind, kind) {
     BOOST_TEST(listing(*store->snapshot()) == "a=199");
 }
 
-BOOST_DATA_TEST_CASE(sees_a_batch_wholly_or_not_at_all, own_kinds, kind) {
+BOOST_DATA_TEST_CASE(sees_a_batch_completely_or_not_at_all, own_kinds, kind) {
     Store store(kind);
     std::atomic<bool> stop{false};
     std::jthread writer([&] {
@@ -243,7 +243,7 @@ BOOST_DATA_TEST_CASE(admits_a_batch_if_it_holds, every_kind, kind) {
     BOOST_TEST(version_of(*read(*store.storage, "a")) == 8U);
 }
 
-BOOST_DATA_TEST_CASE(keeps_a_batch_out_when_it_does_not, every_kind, kind) {
+BOOST_DATA_TEST_CASE(refuses_a_batch_if_it_does_not_hold, every_kind, kind) {
     Store store(kind);
     store->commit(put("a", value(7))).value();
     const auto refuse = [&](std::string key, std::optional<std::uint64_t> version) {

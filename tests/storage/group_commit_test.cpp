@@ -324,19 +324,21 @@ BOOST_AUTO_TEST_CASE(to_look_up_a_precondition_fails_the_store) {
 BOOST_AUTO_TEST_CASE(wakes_all_waiters) {
     engine.gate_next = true;
     engine.fail_writes = true;
-    std::atomic<int> told{0};
+    std::atomic<int> failed_calls{0};
     std::vector<std::jthread> callers;
-    callers.emplace_back([&] { told += wait(enqueue(durable), durable).has_value() ? 0 : 1; });
+    callers.emplace_back(
+        [&] { failed_calls += wait(enqueue(durable), durable).has_value() ? 0 : 1; });
     engine.entered.acquire();
     for (int i = 0; i < 6; ++i) {
         const auto durability = i % 2 == 0 ? durable : written;
         const auto number = enqueue(durability);
-        callers.emplace_back(
-            [&, number, durability] { told += wait(number, durability).has_value() ? 0 : 1; });
+        callers.emplace_back([&, number, durability] {
+            failed_calls += wait(number, durability).has_value() ? 0 : 1;
+        });
     }
     engine.leave.release();
     callers.clear();
-    BOOST_TEST(told == 7);
+    BOOST_TEST(failed_calls == 7);
 }
 
 // If a reader finds a corruption, the next decision fails, but not the one that is being written.

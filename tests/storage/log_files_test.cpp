@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(reads_the_same_without_the_space) {
     BOOST_TEST(opened_with(bytes.substr(0, written_of(bytes)), false) == count);
 }
 
-BOOST_AUTO_TEST_CASE(may_end_in_the_midst_of_a_write) {
+BOOST_AUTO_TEST_CASE(may_end_within_a_write) {
     const std::size_t written = written_of(bytes);
     for (const std::size_t lacking : {1, 50, 99, 110, 120, 128, 135, 140}) {
         std::string torn = bytes;

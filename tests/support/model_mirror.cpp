@@ -138,22 +138,22 @@ Complaint ModelMirror::compare(const Result<Answer>& expected, const Result<Answ
     if (const auto* grant = std::get_if<Grant>(&*expected))
         return compare(*grant, std::get<Grant>(*real));
     if (const auto* session = std::get_if<SessionInfo>(&*expected)) {
-        const auto& told = std::get<SessionInfo>(*real);
-        if (session->id != told.id) return "another session";
-        if (session->lease != told.lease) return "another lease";
-        if (session->deadline != told.deadline) return "another deadline";
+        const auto& actual = std::get<SessionInfo>(*real);
+        if (session->id != actual.id) return "another session";
+        if (session->lease != actual.lease) return "another lease";
+        if (session->deadline != actual.deadline) return "another deadline";
     }
     if (const auto* released = std::get_if<Released>(&*expected)) {
-        const auto& told = std::get<Released>(*real);
-        if (released->outcome != told.outcome) return "another outcome";
-        if (released->count != told.count) return "another count";
+        const auto& actual = std::get<Released>(*real);
+        if (released->outcome != actual.outcome) return "another outcome";
+        if (released->count != actual.count) return "another count";
     }
     if (const auto* closed = std::get_if<ClosedSession>(&*expected)) {
-        const auto& told = std::get<ClosedSession>(*real).released;
-        if (told.size() != closed->released.size()) return "other grants";
+        const auto& actual = std::get<ClosedSession>(*real).released;
+        if (actual.size() != closed->released.size()) return "other grants";
         // Compares the grants with known ids. The answers for the others have not been delivered
         // yet.
-        for (const auto id : told) {
+        for (const auto id : actual) {
             const auto known = to_model(id);
             if (!model_of_.contains(number(id))) continue;
             if (std::find(closed->released.begin(), closed->released.end(), known) ==
@@ -231,7 +231,7 @@ Complaint ModelMirror::compare(const Error& expected, const Error& real) {
 
 Complaint ModelMirror::got(const HistoryLookup& question) {
     const auto found = owed_.find(question.ticket);
-    if (found == owed_.end()) return "the table asks the history for nobody";
+    if (found == owed_.end()) return "the table asks the history for an unknown request";
     const auto* grant = model_.grant(to_model(question.grant));
     const auto* owner = model_.session(question.session);
     const bool session_lives = owner != nullptr && !owner->ended;
@@ -271,7 +271,7 @@ Complaint ModelMirror::got(const LostNotice& notice) {
     if (found == lost_owed_.end()) {
         return "a notice that grant " + std::to_string(number(notice.grant.id)) + " was " +
                std::string(to_string(notice.ending.outcome)) +
-               ", which is not so or was told before";
+               ", which is wrong or was reported before";
     }
     if (found->second.ending.outcome != notice.ending.outcome ||
         found->second.session != notice.session) {
@@ -285,7 +285,7 @@ Complaint ModelMirror::got(const LostNotice& notice) {
 // Each question to a holder is delivered once, and only if a steal asked for it.
 Complaint ModelMirror::got_ask(const WantedNotice& notice) {
     const auto found = asked_owed_.find({notice.session, to_model(notice.wanted.grant)});
-    if (found == asked_owed_.end()) return "a holder is asked for what nobody wants to steal";
+    if (found == asked_owed_.end()) return "a holder is asked although no session wants to steal";
     const auto until =
         std::find(found->second.begin(), found->second.end(), *notice.wanted.answer_by);
     if (until == found->second.end()) return "a holder is asked to answer by another time";
@@ -318,7 +318,7 @@ Complaint ModelMirror::got(const WantedNotice& notice) {
     }
     const auto* grant = model_.grant(to_model(notice.wanted.grant));
     if (grant == nullptr || grant->session != notice.session)
-        return "somebody is told of a wait for another's grant";
+        return "a session is notified of a wait for the grant of another session";
     return std::nullopt;
 }
 
@@ -345,16 +345,16 @@ Complaint ModelMirror::check_served(bool time_is_up) const {
     }
     for (const auto& [grant, notice] : lost_owed_) {
         if (!time_is_up && notice.ending.outcome == Outcome::expired) continue;
-        return "nobody was told that the grant of " + brief(notice.session) + " was " +
+        return "there was no notice that the grant of " + brief(notice.session) + " was " +
                std::string(to_string(notice.ending.outcome));
     }
     if (!asked_owed_.empty()) {
         return "the holder " + brief(asked_owed_.begin()->first.first) +
-               " was not asked to give it up";
+               " was not asked to release it";
     }
     if (!wanted_owed_.empty()) {
         return "the holder " + brief(wanted_owed_.begin()->first.first) +
-               " was not told that somebody waits";
+               " was not notified that a session waits";
     }
     return std::nullopt;
 }
@@ -370,7 +370,7 @@ std::string ModelMirror::print(Instant now) const {
         if (!model_.lives(grant, now.boot)) continue;
         const auto real = to_real(grant.id);
         text += "    " + brief(grant.session) + " holds " + lock_text(grant.locks) + "grant " +
-                (real ? std::to_string(number(*real)) : "not told") + " until " +
+                (real ? std::to_string(number(*real)) : "not reported") + " until " +
                 milliseconds_of(model_.deadline(grant)) + "\n";
     }
     for (const auto& waiter : model_.waiters()) {
@@ -472,7 +472,7 @@ Complaint ModelMirror::same_grants(const SessionId& session, const std::vector<G
         }
         ++next;
     }
-    if (next != grants.end()) return whose + "nobody was given " + describe_grant(*next);
+    if (next != grants.end()) return whose + "no request was granted " + describe_grant(*next);
     return std::nullopt;
 }
 

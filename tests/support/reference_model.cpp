@@ -361,26 +361,26 @@ void ReferenceModel::reply(Ticket ticket, Result<Answer> answer_given) {
 void ReferenceModel::refuse(Ticket ticket, ErrorCode code) { reply(ticket, Error(code, "model")); }
 
 Grant ReferenceModel::answer(const ModelGrant& grant) const {
-    Grant told;
-    told.id = grant.id;
-    told.token = grant.token;
-    told.session = grant.session;
+    Grant copy;
+    copy.id = grant.id;
+    copy.token = grant.token;
+    copy.session = grant.session;
     for (const auto& lock : grant.locks) {
-        told.locks.push_back({lock.resource, lock.mode, lock.subtree, lock.permits, lock.cause});
+        copy.locks.push_back({lock.resource, lock.mode, lock.subtree, lock.permits, lock.cause});
     }
-    told.waited = grant.waited;
-    told.count = grant.count;
-    told.deadline = deadline(grant);
-    if (grant.outcome != Outcome::held) told.ended = Ending{grant.outcome, {}, {}, {}};
-    return told;
+    copy.waited = grant.waited;
+    copy.count = grant.count;
+    copy.deadline = deadline(grant);
+    if (grant.outcome != Outcome::held) copy.ended = Ending{grant.outcome, {}, {}, {}};
+    return copy;
 }
 
 SessionInfo ReferenceModel::answer(const ModelSession& someone, BootTime now) const {
-    SessionInfo told;
-    told.id = someone.id;
-    told.lease = someone.lease;
-    told.deadline = someone.deadline.value_or(now + someone.lease);
-    return told;
+    SessionInfo copy;
+    copy.id = someone.id;
+    copy.lease = someone.lease;
+    copy.deadline = someone.deadline.value_or(now + someone.lease);
+    return copy;
 }
 
 const ModelSession* ReferenceModel::session(const SessionId& id) const {
@@ -473,10 +473,10 @@ GrantId ReferenceModel::give(const ModelWaiter& waiter, bool waited, Instant now
     }
     extend(waiter.session, now.boot);
     seen_active(waiter.session, now.boot);
-    Grant told = answer(made);
+    Grant copy = answer(made);
     const auto* owner = session(waiter.session);
-    if (owner->own) told.own_session = answer(*owner, now.boot);
-    reply(waiter.ticket, Answer(told));
+    if (owner->own) copy.own_session = answer(*owner, now.boot);
+    reply(waiter.ticket, Answer(copy));
     return made.id;
 }
 
@@ -494,9 +494,9 @@ void ReferenceModel::raise(const ModelWaiter& waiter, bool waited, Instant now) 
     }
     extend(waiter.session, now.boot);
     seen_active(waiter.session, now.boot);
-    Grant told = answer(*changed);
-    told.waited = waited;
-    reply(waiter.ticket, Answer(told));
+    Grant copy = answer(*changed);
+    copy.waited = waited;
+    reply(waiter.ticket, Answer(copy));
 }
 
 void ReferenceModel::close_names(const ModelGrant& grant, Outcome outcome, BootTime at) {

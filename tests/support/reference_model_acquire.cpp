@@ -212,10 +212,10 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
             if (grant.request_scope != where || grant.request_id != request.request_id) continue;
             if (grant.parameters != printed(request))
                 return refuse(ticket, ErrorCode::parameter_mismatch);
-            Grant told = answer(grant);
+            Grant copy = answer(grant);
             const auto* owner = session(grant.session);
-            if (owner->own) told.own_session = answer(*owner, now.boot);
-            return reply(ticket, Answer(told));
+            if (owner->own) copy.own_session = answer(*owner, now.boot);
+            return reply(ticket, Answer(copy));
         }
         for (auto& waiter : waiters_) {
             if (waiter.converting || waiter.acquire.request_id != request.request_id ||
@@ -321,9 +321,9 @@ bool ReferenceModel::met_by_own(Ticket ticket, const SessionId& who,
         ++covering->count;
         extend(who, now.boot);
     }
-    Grant told = answer(*covering);
-    if (session(who)->own) told.own_session = answer(*session(who), now.boot);
-    reply(ticket, Answer(told));
+    Grant copy = answer(*covering);
+    if (session(who)->own) copy.own_session = answer(*session(who), now.boot);
+    reply(ticket, Answer(copy));
     return true;
 }
 
@@ -356,9 +356,9 @@ void ReferenceModel::wait_or_refuse(ModelWaiter waiter, std::chrono::millisecond
             error.blockers.push_back(holder);
         }
         for (const auto* other : found.waiters) {
-            Waiter told;
-            told.session = other->session;
-            error.waiters.push_back(told);
+            Waiter copy;
+            copy.session = other->session;
+            error.waiters.push_back(copy);
         }
         if (found.closed_until) {
             error.retry_after =

@@ -62,17 +62,17 @@ void ReferenceModel::handle(const Release& request, Ticket ticket, const Session
     if (given_back == nullptr || given_back->session != request.session) {
         return refuse(ticket, ErrorCode::not_owner);
     }
-    Released told;
+    Released result;
     if (given_back->outcome != Outcome::held) {
-        told.outcome = given_back->outcome == Outcome::released ? Outcome::already_released
-                                                                : given_back->outcome;
+        result.outcome = given_back->outcome == Outcome::released ? Outcome::already_released
+                                                                  : given_back->outcome;
     } else if (given_back->count > 0) {
-        told.outcome = Outcome::held;
-        told.count = --given_back->count;
+        result.outcome = Outcome::held;
+        result.count = --given_back->count;
     } else {
         end(*given_back, Outcome::released, now.boot, false);
     }
-    reply(ticket, Answer(told));
+    reply(ticket, Answer(result));
 }
 
 // The previous holder may have other grants that conflict with the moved one. If the grant moved to

@@ -417,9 +417,9 @@ private:
             return Error(ErrorCode::not_owner, "history");
         }
         if (question.verb == HistoryLookup::Verb::replay) {
-            Grant told = known->last;
-            told.ended = Ending{known->ended.value_or(Outcome::released), {}, {}, {}};
-            return Answer(told);
+            Grant last_grant = known->last;
+            last_grant.ended = Ending{known->ended.value_or(Outcome::released), {}, {}, {}};
+            return Answer(last_grant);
         }
         const bool own = name_of(question.session) == known->owner;
         const auto outcome = known->ended.value_or(Outcome::held);

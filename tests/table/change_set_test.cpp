@@ -92,14 +92,14 @@ BOOST_FIXTURE_TEST_CASE(reports_each_change_with_its_time_and_writer, Shop) {
     BOOST_TEST(saved.error().message ==
                "changed since it was read: orders {id: 1} was written by bob; orders {id: 2} is "
                "gone; orders {id: 3} was written");
-    const auto& told = saved.error().changes;
-    BOOST_TEST_REQUIRE(told.size() == 3U);
-    BOOST_TEST(told[0].table == "orders");
-    BOOST_TEST((*told[0].key == key("1")));
-    BOOST_TEST((told[0].last_write == LastWrite{"bob", then}));
-    BOOST_TEST(!told[0].gone);
-    BOOST_TEST(told[1].gone);
-    BOOST_TEST(!told[2].last_write);
+    const auto& changed_items = saved.error().changes;
+    BOOST_TEST_REQUIRE(changed_items.size() == 3U);
+    BOOST_TEST(changed_items[0].table == "orders");
+    BOOST_TEST((*changed_items[0].key == key("1")));
+    BOOST_TEST((changed_items[0].last_write == LastWrite{"bob", then}));
+    BOOST_TEST(!changed_items[0].gone);
+    BOOST_TEST(changed_items[1].gone);
+    BOOST_TEST(!changed_items[2].last_write);
     BOOST_TEST(text_of("4") == "old");
     // The changes are still in the set.
     BOOST_TEST(!ann.empty());

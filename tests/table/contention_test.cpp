@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(win_a_condition_one_at_a_time) {
     BOOST_TEST_MESSAGE(refused << " were refused");
 }
 
-BOOST_AUTO_TEST_CASE(make_it_once_when_it_must_not_be_there) {
+BOOST_AUTO_TEST_CASE(create_it_once_if_it_must_be_absent) {
     service->create_table(table_of("counters", "pk S")).value();
     std::atomic<int> made = 0;
     in_threads(16, [&](int i) {
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(the_retry_queue)
 
-BOOST_AUTO_TEST_CASE(are_had_by_one_at_a_time_and_for_several_places_without_a_deadlock) {
+BOOST_AUTO_TEST_CASE(admits_one_writer_at_a_time_and_several_slots_do_not_deadlock) {
     rocklock::table::RetryQueue queue;
     std::atomic<int> inside = 0;
     std::atomic<int> most = 0;

@@ -13,20 +13,20 @@ namespace rocklock::proof {
 
 namespace {
 
-struct Told {
+struct Counts {
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
     std::uint64_t entries = 0;
     std::uint64_t entry_bytes = 0;
 
-    friend bool operator==(const Told&, const Told&) = default;
-    friend std::ostream& operator<<(std::ostream& out, const Told& told) {
-        return out << told.items << " items of " << told.bytes << ", " << told.entries
-                   << " entries of " << told.entry_bytes;
+    friend bool operator==(const Counts&, const Counts&) = default;
+    friend std::ostream& operator<<(std::ostream& out, const Counts& counts) {
+        return out << counts.items << " items of " << counts.bytes << ", " << counts.entries
+                   << " entries of " << counts.entry_bytes;
     }
 };
 
-Told told(TableService& service) {
+Counts counts_of(TableService& service) {
     const auto table = service.describe_table("orders").value();
     const auto& index = table.global_indexes.at(0);
     return {table.item_count, table.size_bytes, index.entry_count, index.size_bytes};
@@ -42,8 +42,8 @@ CreateTable orders() {
 
 using Model = std::map<std::string, Item>;
 
-Told figures_of(const Model& model) {
-    Told count_changes;
+Counts figures_of(const Model& model) {
+    Counts count_changes;
     for (const auto& [key, item] : model) {
         ++count_changes.items;
         count_changes.bytes += size_bytes(item);
@@ -170,20 +170,20 @@ BOOST_AUTO_TEST_SUITE(item_counts_of_a_table)
 
 BOOST_FIXTURE_TEST_CASE(are_correct_after_any_write, Tables) {
     service->create_table(orders()).value();
-    BOOST_TEST(told(*service) == Told());
+    BOOST_TEST(counts_of(*service) == Counts());
     Model model;
     for (std::uint32_t round = 1; round <= 4; ++round) {
         Writer writer(*service, model, round);
         for (int i = 0; i < 200; ++i) {
             writer.write();
-            BOOST_TEST_REQUIRE(told(*service) == figures_of(model));
+            BOOST_TEST_REQUIRE(counts_of(*service) == figures_of(model));
         }
         reopen();
-        BOOST_TEST(told(*service) == figures_of(model));
+        BOOST_TEST(counts_of(*service) == figures_of(model));
     }
     service->delete_table("orders").value();
     service->create_table(orders()).value();
-    BOOST_TEST(told(*service) == Told());
+    BOOST_TEST(counts_of(*service) == Counts());
 }
 
 BOOST_FIXTURE_TEST_CASE(are_correct_for_an_index_that_was_created_later, Tables) {
@@ -201,7 +201,7 @@ BOOST_FIXTURE_TEST_CASE(are_correct_for_an_index_that_was_created_later, Tables)
     change.global_index_updates.emplace().push_back({orders().global_indexes->at(0), {}, {}});
     const auto answer = service->update_table(change).value();
     BOOST_TEST(answer.global_indexes.at(0).entry_count == 5U);
-    BOOST_TEST(told(*service) == figures_of(model));
+    BOOST_TEST(counts_of(*service) == figures_of(model));
 }
 
 BOOST_FIXTURE_TEST_CASE(are_right_when_many_have_written_at_a_time, Tables) {
@@ -224,7 +224,7 @@ BOOST_FIXTURE_TEST_CASE(are_right_when_many_have_written_at_a_time, Tables) {
     for (const Item& item : page.items) {
         model[*item.find("pk")->get_if<std::string>()] = item;
     }
-    BOOST_TEST(told(*service) == figures_of(model));
+    BOOST_TEST(counts_of(*service) == figures_of(model));
 }
 
 // The counts were lost with the process. A description counts a small table itself; a sweep counts
@@ -239,12 +239,12 @@ BOOST_AUTO_TEST_CASE(are_counted_after_a_crash) {
         service->write_item(put("orders", {{"pk", "first"}})).value();
         model["first"] = {{"pk", "first"}};
     }
-    const Told before = figures_of(model);
+    const Counts before = figures_of(model);
     const auto crashed = open_tables(storage, clock).value();
     write_many(*crashed, model);
     const auto after = storage.reopen_after_kill();
     auto service = open_tables(*after, clock).value();
-    BOOST_TEST(told(*service) == before);
+    BOOST_TEST(counts_of(*service) == before);
     std::size_t examined = 0;
     while (true) {
         // Writes continue during the sweep.
@@ -256,11 +256,11 @@ BOOST_AUTO_TEST_CASE(are_counted_after_a_crash) {
         examined += report.examined;
         if (report.next.count() > 0) break;
     }
-    BOOST_TEST(told(*service) == figures_of(model));
+    BOOST_TEST(counts_of(*service) == figures_of(model));
     // The counts are stored when the service is closed.
     service.reset();
     service = open_tables(*after, clock).value();
-    BOOST_TEST(told(*service) == figures_of(model));
+    BOOST_TEST(counts_of(*service) == figures_of(model));
     BOOST_TEST(service->sweep_expired({}).value().examined == 0U);
 }
 
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(are_counted_by_a_description_of_a_small_table) {
     crashed->write_item(put("orders", {{"pk", "a"}, {"g", "x"}})).value();
     const auto after = storage.reopen_after_kill();
     const auto service = open_tables(*after, clock).value();
-    BOOST_TEST(told(*service) == figures_of({{"a", {{"pk", "a"}, {"g", "x"}}}}));
+    BOOST_TEST(counts_of(*service) == figures_of({{"a", {{"pk", "a"}, {"g", "x"}}}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

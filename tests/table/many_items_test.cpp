@@ -39,10 +39,10 @@ BOOST_AUTO_TEST_SUITE(table)
 BOOST_FIXTURE_TEST_SUITE(a_transaction, WithTwoTables)
 
 // The limit applies to the size of the request, not of the resulting items.
-BOOST_AUTO_TEST_CASE(brings_4_mb_at_most) {
+BOOST_AUTO_TEST_CASE(has_at_most_4_mb) {
     const std::string text(390U << 10, 'x');
     constexpr int too_many = 11;
-    const std::string told = "invalid_argument: Transaction payload size cannot exceed 4MB";
+    const std::string too_large = "invalid_argument: Transaction payload size cannot exceed 4MB";
     TransactWrite grow;
     TransactWrite whole;
     TransactGet read;
@@ -52,11 +52,11 @@ BOOST_AUTO_TEST_CASE(brings_4_mb_at_most) {
         whole.actions.push_back(put("orders", {{"pk", key}, {"t", text}}));
         read.gets.push_back(get("orders", {{"pk", key}}));
     }
-    BOOST_TEST(error_of(service->transact_write(grow)).starts_with(told));
-    BOOST_TEST(error_of(service->transact_write(whole)).starts_with(told));
+    BOOST_TEST(error_of(service->transact_write(grow)).starts_with(too_large));
+    BOOST_TEST(error_of(service->transact_write(whole)).starts_with(too_large));
     BOOST_TEST(!item("orders", "0"));
     for (const WriteItem& action : grow.actions) service->write_item(action).value();
-    BOOST_TEST(error_of(service->transact_get(read)).starts_with(told));
+    BOOST_TEST(error_of(service->transact_get(read)).starts_with(too_large));
     read.gets.pop_back();
     BOOST_TEST(service->transact_get(read).value().items.size() == 10U);
     for (auto* request : {&grow, &whole}) {
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(checks_updates_and_deletes_more_than_4_mb) {
     BOOST_TEST(rows(Family::items) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(does_all_of_its_actions) {
+BOOST_AUTO_TEST_CASE(executes_all_of_its_actions) {
     service->write_item(put("orders", {{"pk", "gone"}})).value();
     service->write_item(put("locks", {{"pk", "l"}})).value();
     TransactWrite request;

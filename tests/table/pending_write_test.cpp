@@ -35,7 +35,7 @@ Item thing(std::string id, std::string text) {
 
 BOOST_AUTO_TEST_SUITE(a_pending_write)
 
-BOOST_FIXTURE_TEST_CASE(is_done_once_it_is_finished, Things) {
+BOOST_FIXTURE_TEST_CASE(is_committed_after_finish, Things) {
     const auto pending = service->begin_write(put("things", thing("1", "new")));
     BOOST_TEST_REQUIRE(pending != nullptr);
     const auto answer = pending->finish();

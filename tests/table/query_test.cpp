@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(finds_the_items_of_a_hash_key_in_the_order_of_their_range_k
     BOOST_TEST(service->query(query("pk = :p", {{":p", "z"}})).value().count == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(keeps_to_the_range_that_it_names) {
+BOOST_AUTO_TEST_CASE(returns_only_items_in_the_range) {
     const auto found = [this](const std::string& range, std::vector<ValuePlaceholder> values) {
         values.push_back({":p", "a"});
         return keys(service->query(query("pk = :p AND sk " + range, values)).value());
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(reads_indexes_with_both_keys_in_their_last_key) {
 }
 
 // This applies to the key of the table and of all its indexes, even those that are not read.
-BOOST_AUTO_TEST_CASE(takes_keys_for_scalars) {
+BOOST_AUTO_TEST_CASE(refuses_paths_into_a_key_attribute) {
     const std::string scalars =
         "invalid_argument: Key attributes must be scalars; list random access '[]' and map lookup "
         "'.' are not allowed: ";

@@ -89,7 +89,7 @@ BOOST_FIXTURE_TEST_CASE(completes_an_unfinished_index, Tables) {
     BOOST_TEST((description.global_indexes.at(0).status == IndexStatus::active));
 }
 
-BOOST_AUTO_TEST_CASE(gives_no_version_twice_though_the_store_was_put_back) {
+BOOST_AUTO_TEST_CASE(repeats_no_version_after_the_store_was_restored) {
     testing::SimulatedClock clock;
     testing::FaultyStorage storage(clock);
     auto service = open_tables(storage, clock).value();

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_tag, WithTable)
 
-BOOST_AUTO_TEST_CASE(is_given_changed_taken_away_and_survives_a_restart) {
+BOOST_AUTO_TEST_CASE(is_set_changed_removed_and_survives_a_restart) {
     service->tag_resource({arn, {{"team", "billing"}, {"stage", "test"}}}).value();
     service->tag_resource({arn, {{"stage", "live"}, {"empty", ""}}}).value();
     BOOST_TEST((all_tags() == Tags{{"empty", ""}, {"stage", "live"}, {"team", "billing"}}));

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(removes_only_expired_items_with_their_index_entries) {
     BOOST_TEST(!has("later"));
 }
 
-BOOST_AUTO_TEST_CASE(looks_at_no_more_items_in_a_step_than_it_may) {
+BOOST_AUTO_TEST_CASE(examines_at_most_the_given_number_of_items_in_a_step) {
     constexpr int items = 300;
     for (int i = 0; i < items; ++i) write(std::to_string(i), number(now() - i % 2));
     clock.advance(std::chrono::milliseconds(1));
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_removal_that_was_lost)
 
-BOOST_AUTO_TEST_CASE(is_made_again) {
+BOOST_AUTO_TEST_CASE(is_repeated) {
     testing::SimulatedClock clock;
     testing::FaultyStorage storage(clock);
     const auto service = open_tables(storage, clock).value();

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(is_described_as_it_was_created) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_made_once) {
+BOOST_AUTO_TEST_CASE(is_created_once) {
     service->create_table(table_of("orders", "pk S")).value();
     BOOST_TEST(error_of(service->create_table(table_of("orders", "pk S"))) ==
                "resource_in_use: Table already exists: orders");

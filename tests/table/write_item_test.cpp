@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(is_absent_after_a_delete_and_may_be_deleted_again) {
     BOOST_TEST(rows(Family::items) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(is_made_by_an_update_but_not_by_one_that_only_takes_away) {
+BOOST_AUTO_TEST_CASE(is_created_by_an_update_unless_that_only_removes) {
     auto write = update("orders", {{"pk", "a"}}, "SET n = :n", {{":n", number(5)}});
     write.return_values = ReturnValues::all_new;
     BOOST_TEST(
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(is_refused_in_the_words_of_the_service) {
     BOOST_TEST(rows(Family::items) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(looks_for_faults_of_the_request_before_it_looks_for_the_table) {
+BOOST_AUTO_TEST_CASE(reports_faults_of_the_request_before_a_missing_table) {
     const auto write = update("nowhere", {{"x", "y"}}, "SET a = :missing");
     BOOST_TEST((service->write_item(write).error().code == ErrorCode::invalid_argument));
     BOOST_TEST(error_of(service->write_item(put("nowhere", {{"x", "y"}}))) ==

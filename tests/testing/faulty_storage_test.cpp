@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(of_a_read_is_reported_once) {
     BOOST_TEST(!storage.failure());
 }
 
-BOOST_AUTO_TEST_CASE(leaves_a_suspicion_until_it_is_marked_sound) {
+BOOST_AUTO_TEST_CASE(leaves_a_suspect_mark_until_the_store_is_marked_sound) {
     storage.fail_nth(Call::sync, 1);
     BOOST_TEST(!storage.commit(put("a")));
     BOOST_TEST(!storage.mark_sound());

@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(has_modes_if_it_names_any) {
     BOOST_TEST(bytes_of({}).find(member.substr(0, 2)) == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(that_promises_more_than_it_has_is_refused) {
+BOOST_AUTO_TEST_CASE(with_a_count_beyond_its_bytes_is_refused) {
     // The locks: ten billion of them in four bytes.
     std::string body;
     append_u16(body, frame_number("Acquire"));
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_framed_refusal)
 
-BOOST_AUTO_TEST_CASE(of_every_code_survives_with_its_facts) {
+BOOST_AUTO_TEST_CASE(of_every_code_keeps_its_facts) {
     for (unsigned seed = 0; seed < 200; ++seed) {
         const Error error = some_error(seed);
         std::string bytes;
@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(of_every_code_survives_with_its_facts) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(that_makes_no_sense_is_an_error_all_the_same) {
+BOOST_AUTO_TEST_CASE(that_is_malformed_is_still_an_error) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         std::string bytes;
         append_refusal(bytes, 3, some_error(seed));

@@ -127,7 +127,7 @@ Draft some_draft() {
 
 BOOST_AUTO_TEST_SUITE(a_call)
 
-BOOST_AUTO_TEST_CASE(of_every_verb_survives_being_written) {
+BOOST_AUTO_TEST_CASE(of_every_verb_is_parsed_as_it_was_written) {
     for (const auto& [verb, json] : full_calls()) {
         BOOST_TEST_CONTEXT(verb << " " << json) {
             const auto call = read(verb, json);
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(without_a_required_member_is_refused) {
                "Secret is missing: it proves that Session is yours");
 }
 
-BOOST_AUTO_TEST_CASE(that_contradicts_itself_is_refused) {
+BOOST_AUTO_TEST_CASE(with_contradictory_members_is_refused) {
     const std::string proof =
         R"({"Session":")" + session_text + R"(","Secret":")" + secret_text + '"';
     BOOST_TEST(problem("Acquire", proof + R"(,"Principal":"x","Locks":[]})")
@@ -201,9 +201,9 @@ BOOST_AUTO_TEST_CASE(that_contradicts_itself_is_refused) {
             .starts_with("Locks[0]: give Mode or To"));
     for (const char* other :
          {R"("Mode":"read")", R"("To":"read")", R"("Mode":"read","To":"edit")"}) {
-        const auto told = problem("Acquire", proof + R"(,"Locks":[{"Resource":"a",)" + other +
-                                                 R"(,"Modes":["write","read"]}]})");
-        BOOST_TEST(told.starts_with("Locks[0]: give Mod"), told);
+        const auto refusal = problem("Acquire", proof + R"(,"Locks":[{"Resource":"a",)" + other +
+                                                    R"(,"Modes":["write","read"]}]})");
+        BOOST_TEST(refusal.starts_with("Locks[0]: give Mod"), refusal);
     }
 }
 
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(that_is_not_a_json_object_is_refused) {
                     .has_value());
 }
 
-BOOST_AUTO_TEST_CASE(may_wait_longer_than_anyone_lives) {
+BOOST_AUTO_TEST_CASE(may_have_a_very_long_wait_timeout) {
     const auto call = read(
         "Acquire", R"({"Principal":"a","Locks":[{"Resource":"a"}],"PatienceMs":9007199254740991})");
     BOOST_REQUIRE(call.has_value());
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_reply)
 
-BOOST_AUTO_TEST_CASE(with_a_grant_survives_being_written) {
+BOOST_AUTO_TEST_CASE(with_a_grant_is_parsed_as_it_was_written) {
     Grant grant;
     grant.id = GrantId{5};
     grant.token = Token{6};
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(with_a_grant_survives_being_written) {
     BOOST_TEST((read.ended->outcome == Outcome::broken));
 }
 
-BOOST_AUTO_TEST_CASE(of_each_kind_survives_being_written) {
+BOOST_AUTO_TEST_CASE(of_each_kind_is_parsed_as_it_was_written) {
     SessionInfo session;
     session.id.bytes[0] = 1;
     session.secret.bytes[0] = 2;
@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(may_have_members_unknown_to_this_version) {
     BOOST_TEST(read_reply(Release{}, R"({"Outcome":"released","Later":1})").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(that_makes_no_sense_is_an_error) {
+BOOST_AUTO_TEST_CASE(that_is_malformed_is_an_error) {
     BOOST_TEST(!read_reply(Release{}, R"({"Outcome":"lost"})").has_value());
     BOOST_TEST(!read_reply(Release{}, "<html>").has_value());
 }
@@ -439,7 +439,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(an_error)
 
-BOOST_AUTO_TEST_CASE(of_every_code_survives_being_written) {
+BOOST_AUTO_TEST_CASE(of_every_code_is_parsed_as_it_was_written) {
     for (int number = 0; number <= static_cast<int>(ErrorCode::corrupt); ++number) {
         const auto code = static_cast<ErrorCode>(number);
         const auto read = read_error(write_error(Error(code, "why")));

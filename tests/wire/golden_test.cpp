@@ -76,11 +76,12 @@ std::string error_difference(const object& answer, const object& record) {
     if (item_at(answer, "Item") != item_at(response, "Item")) return "another item";
     if (text_at(record, "msg") == "any") return "";
     const value* reasons = response.if_contains("CancellationReasons");
-    const value* told = answer.if_contains("CancellationReasons");
-    if ((reasons != nullptr) != (told != nullptr)) return "reasons, or none";
-    if (reasons && reasons->as_array().size() != told->as_array().size()) return "other reasons";
+    const value* received = answer.if_contains("CancellationReasons");
+    if ((reasons != nullptr) != (received != nullptr)) return "reasons, or none";
+    if (reasons && reasons->as_array().size() != received->as_array().size())
+        return "other reasons";
     for (std::size_t i = 0; reasons && i < reasons->as_array().size(); ++i) {
-        const object& one = told->as_array()[i].as_object();
+        const object& one = received->as_array()[i].as_object();
         const object& other = reasons->as_array()[i].as_object();
         if (text_at(one, "Code") != text_at(other, "Code") ||
             (text_at(other, "Message") != "*" &&
@@ -123,12 +124,12 @@ std::string page_difference(const object& answer, const object& record) {
 
 std::string capacity_difference(const object& answer, const object& response) {
     const value* consumed = response.if_contains("ConsumedCapacity");
-    const value* told = answer.if_contains("ConsumedCapacity");
-    if ((consumed != nullptr) != (told != nullptr)) return "a ConsumedCapacity, or none";
+    const value* received = answer.if_contains("ConsumedCapacity");
+    if ((consumed != nullptr) != (received != nullptr)) return "a ConsumedCapacity, or none";
     if (!consumed || !consumed->is_object()) return "";
     const value& units = consumed->as_object().at("CapacityUnits");
     if (!units.is_number()) return "";
-    return told->at("CapacityUnits").to_number<double>() == units.to_number<double>()
+    return received->at("CapacityUnits").to_number<double>() == units.to_number<double>()
                ? ""
                : "other CapacityUnits";
 }
@@ -162,7 +163,7 @@ const auto files = boost::unit_test::data::make(
 
 BOOST_AUTO_TEST_SUITE(a_recorded_request)
 
-BOOST_DATA_TEST_CASE(is_answered_as_the_service_did, files, file) {
+BOOST_DATA_TEST_CASE(is_answered_like_the_service, files, file) {
     std::optional<Tables> tables;
     std::string current;
     int compared = 0;

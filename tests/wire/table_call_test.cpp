@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(has_its_faults_reported_together) {
     BOOST_TEST(has(world.ask("CreateTable", "{}"), "3 validation errors detected"));
 }
 
-BOOST_AUTO_TEST_CASE(names_the_way_to_a_member) {
+BOOST_AUTO_TEST_CASE(reports_the_path_of_a_member) {
     const World world;
     BOOST_TEST(has(world.ask("CreateTable",
                              R"({"TableName":"abc","AttributeDefinitions":[{"AttributeName":"a",
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(names_no_projected_attribute_twice_and_none_by_256_characte
     BOOST_TEST(has(made('"' + std::string(255, 'x') + '"'), "TableDescription"));
 }
 
-BOOST_AUTO_TEST_CASE(gives_no_tag_twice) {
+BOOST_AUTO_TEST_CASE(refuses_a_repeated_tag) {
     const World world;
     BOOST_TEST(has(world.ask("CreateTable", with_indexes), "TableDescription"));
     BOOST_TEST(has(world.ask("TagResource",

@@ -175,7 +175,7 @@ def held(holder):
             "mode": holder["Mode"]}
 
 
-def told(refusal):
+def message_of(refusal):
     """Returns the error for the user."""
     facts = refusal.facts
     kind = facts["__type"].rpartition("#")[2]
@@ -224,7 +224,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             return 200, ask()
         except Refused as refusal:
-            return 409, told(refusal)
+            return 409, message_of(refusal)
         except (ValueError, TypeError, KeyError) as error:
             return 400, {"error": "Request", "message": str(error)}
         except OSError as error:

@@ -7,8 +7,8 @@
 //     guard->release();                            // or let the guard go out of scope
 //
 // A holder can be stopped for longer than its lease without noticing it. valid() returns what this
-// process knows about its own lease, with a margin of safety. It proves nothing to other programs;
-// only the token does: docs/guarantees.md.
+// process knows about its own lease, with a margin of safety. Other programs cannot rely on it;
+// they can rely only on the token: docs/guarantees.md.
 #pragma once
 
 #include <chrono>
@@ -95,8 +95,8 @@ public:
     LockProof proof() const { return {grant_.session, grant_.token}; }
 
     // Returns whether the caller can still rely on the grant: it is not lost, and the lease does
-    // not end within the margin. Call this before each step, and present the token with each write
-    // nevertheless.
+    // not end within the margin. Call this before each step. It does not replace the token:
+    // present the token with each write.
     bool valid() const;
     // Returns the time until valid() becomes false. Never negative.
     std::chrono::milliseconds remaining() const;
@@ -127,8 +127,8 @@ public:
                          std::stop_token stop = {});
 
     // Empties the guard without releasing the grant. The grant stays until its lease ends or a
-    // program with the session's credentials releases it. For offline locks that outlive the
-    // process.
+    // program with the session's credentials releases it. Use it for offline locks that outlive
+    // the process.
     Grant detach();
 
     // Fails with not_owner, and a message that names the missing lock, unless the grant is valid()

@@ -27,8 +27,8 @@ public:
         while (bucket < Size && duration > (*bounds_)[bucket]) ++bucket;
         ++counts_[bucket];
         // The sum saturates at 292 years, which many long durations can reach.
-        constexpr auto most = std::chrono::nanoseconds::max();
-        sum_ = sum_ > most - duration ? most : sum_ + duration;
+        constexpr auto longest = std::chrono::nanoseconds::max();
+        sum_ = sum_ > longest - duration ? longest : sum_ + duration;
     }
 
     const Bounds& bounds() const { return *bounds_; }

@@ -113,7 +113,7 @@ Result<void> LockManager::Core::recover() {
     // Deadlines are exact if the machine has not been rebooted, unless renewals may have been lost
     // because of a failed sync.
     facts.exact = !boot_id.empty() && boot_id == boot.boot_id && !storage.suspect() &&
-                  !mutated(Mutant::lease_anew_on_same_boot);
+                  !mutated(Mutant::lease_restarts_on_same_boot);
     facts.boot_epoch = facts.exact ? boot.epoch : boot.epoch + 1;
     if (!*marks || facts.restored) facts.token_floor = token_floor(facts.now.wall);
     decision.clear();

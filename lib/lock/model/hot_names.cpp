@@ -29,7 +29,7 @@ void HotNames::count(std::string_view name) {
     ROCKLOCK_ASSERT(found->waits > found->error);
 }
 
-std::vector<HotResource> HotNames::most(std::size_t limit) const {
+std::vector<HotResource> HotNames::top(std::size_t limit) const {
     std::vector<HotResource> sorted = names_;
     std::sort(sorted.begin(), sorted.end(), [](const HotResource& a, const HotResource& b) {
         return a.waits != b.waits ? a.waits > b.waits : a.resource < b.resource;

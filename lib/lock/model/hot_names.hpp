@@ -17,7 +17,7 @@ class HotNames {
 public:
     void count(std::string_view name);
     // Returns at most `limit` names, most frequent first.
-    std::vector<HotResource> most(std::size_t limit) const;
+    std::vector<HotResource> top(std::size_t limit) const;
 
 private:
     static constexpr std::size_t counted = 256;

@@ -39,7 +39,7 @@ struct KeyRange {
     std::string first;
     std::string last;
     bool forward = true;
-    std::size_t most = 0;
+    std::size_t max_rows = 0;
 };
 
 // Collects the first elements of a range from all elements that are offered.
@@ -49,13 +49,13 @@ public:
     explicit FirstInRange(KeyRange range) : range_(std::move(range)) {}
 
     void offer(std::string key, Place place) {
-        if (range_.most == 0 || key < range_.first) return;
+        if (range_.max_rows == 0 || key < range_.first) return;
         if (!range_.last.empty() && key >= range_.last) return;
         const auto comes_before = [this](const Kept& a, const Kept& b) {
             return range_.forward ? a.key < b.key : b.key < a.key;
         };
         Kept kept{std::move(key), std::move(place)};
-        if (kept_.size() == range_.most) {
+        if (kept_.size() == range_.max_rows) {
             if (!comes_before(kept, kept_.front())) return;
             std::pop_heap(kept_.begin(), kept_.end(), comes_before);
             kept_.pop_back();
@@ -107,7 +107,7 @@ public:
     HeldSearch(std::optional<std::string> resource, KeyOfPlace key, KeyRange range)
         : resource_(std::move(resource)),
           key_(std::move(key)),
-          max_(range.most),
+          max_(range.max_rows),
           first_(std::move(range)) {}
 
 private:
@@ -131,7 +131,7 @@ public:
     EventSearch(std::optional<std::string> resource, KeyOfPlace key, KeyRange range)
         : resource_(std::move(resource)),
           key_(std::move(key)),
-          max_(range.most),
+          max_(range.max_rows),
           first_(std::move(range)) {}
 
 private:

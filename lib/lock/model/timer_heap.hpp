@@ -94,16 +94,16 @@ private:
         for (;;) {
             const std::size_t first = branches * place + 1;
             const std::size_t end = std::min(first + branches, heap_.size());
-            std::size_t least = place;
+            std::size_t earliest_place = place;
             BootTime earliest = entry.at;
             for (std::size_t child = first; child < end; ++child) {
                 if (heap_[child].at >= earliest) continue;
-                least = child;
+                earliest_place = child;
                 earliest = heap_[child].at;
             }
-            if (least == place) break;
-            put(place, heap_[least]);
-            place = least;
+            if (earliest_place == place) break;
+            put(place, heap_[earliest_place]);
+            place = earliest_place;
         }
         put(place, entry);
     }

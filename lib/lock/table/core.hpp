@@ -80,7 +80,7 @@ struct Remembered {
     static Remembered of(Ticket waiting) { return {{}, {}, waiting}; }
 };
 
-// Which of the conflicts find_conflicts() lists, in addition to finding out whether there are any.
+// Selects the conflicts that find_conflicts() lists. It always determines whether there are any.
 enum class Collect : std::uint8_t { nothing, holds, holds_and_waits };
 
 // The conflicts of a request.
@@ -111,8 +111,8 @@ std::optional<Error> check_reason(std::string_view reason);
 // Returns the time at which a wait that begins now times out. Returns BootTime::max() if the clock
 // cannot represent that time.
 constexpr BootTime patience_end(BootTime now, std::chrono::milliseconds patience) {
-    const auto most = std::chrono::floor<std::chrono::milliseconds>(BootTime::max() - now);
-    return patience > most ? BootTime::max() : now + patience;
+    const auto remaining = std::chrono::floor<std::chrono::milliseconds>(BootTime::max() - now);
+    return patience > remaining ? BootTime::max() : now + patience;
 }
 
 // Returns the smaller of two limits. Zero means no limit.
@@ -133,7 +133,7 @@ struct Timers {
     TimerHeap grants;
     // Until this time the sweep does not process `sessions`, even if a timer is due.
     BootTime sweeps_from{};
-    // Waits and closures, which must be served on time.
+    // Ends of wait timeouts and of closed times of resources, which must be served on time.
     TimerHeap waits;
     TimerHeap closures;
 };

@@ -195,7 +195,7 @@ Outliers LockTable::outliers(std::uint32_t limit, Instant now) const {
             std::push_heap(firsts.begin(), firsts.end(), younger);
         }
     }
-    result.hottest = core_->hot_names.most(limit);
+    result.hottest = core_->hot_names.top(limit);
     return result;
 }
 

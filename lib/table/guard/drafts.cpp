@@ -25,7 +25,8 @@ struct KeptPlace {
     StoredPlace stored;
 };
 
-// Adds the condition that the draft still has the place, so that it is uncounted only once.
+// Adds the condition that the draft still has this place, so that it is subtracted from the counts
+// only once.
 void remove_kept(UserData& users, std::string_view principal, KeptPlace place, Decision& decision) {
     decision.batch.preconditions.push_back({Family::meta, place.key, place.stored.draft});
     auto& writes = decision.batch.writes;
@@ -143,7 +144,7 @@ Result<std::optional<StoredDraft>> find_draft(const Snapshot& snapshot,
 Result<bool> throw_away(Storage& storage, UserData& users, const std::string& principal,
                         WallTime now, std::size_t& items_left) {
     ROCKLOCK_ASSERT(items_left > 0);
-    const std::size_t most = std::min(items_left, thrown_away_at_once);
+    const std::size_t max_deletes = std::min(items_left, thrown_away_at_once);
     const auto snapshot = storage.snapshot();
     auto mark = snapshot->get(Family::meta, mark_key(principal));
     if (!mark) return std::move(mark).error();
@@ -151,7 +152,7 @@ Result<bool> throw_away(Storage& storage, UserData& users, const std::string& pr
     Decision decision;
     Batch& batch = decision.batch;
     std::size_t count = 0;
-    for (; cursor->valid() && count < most; cursor->next(), ++count) {
+    for (; cursor->valid() && count < max_deletes; cursor->next(), ++count) {
         const auto stored = decode_draft(principal, cursor->value());
         if (!stored) return Error(stored.error());
         if (!is_too_old(stored->draft, now)) break;
@@ -172,7 +173,7 @@ Result<bool> throw_away(Storage& storage, UserData& users, const std::string& pr
     if (!removed && removed.error().code == ErrorCode::precondition_failed) return false;
     if (!removed) return std::move(removed).error();
     apply(decision.count_changes);
-    return !none_left && count == most;
+    return !none_left && count == max_deletes;
 }
 
 Result<Decision> keep_drafts(const DraftMoment& moment, const std::vector<KeptWrite>& writes) {

@@ -84,9 +84,9 @@ private:
         range.first = first;
         range.last = last;
         range.forward = forward;
-        range.most = plan_.max_rows;
+        range.max_rows = plan_.max_rows;
         const auto& limit = plan_.options->limit;
-        if (limit) range.most = std::min(range.most, static_cast<std::size_t>(*limit));
+        if (limit) range.max_rows = std::min(range.max_rows, static_cast<std::size_t>(*limit));
         return std::make_unique<MadeRows>(source_.scan(range), *plan_.schema);
     }
 

@@ -73,7 +73,7 @@ public:
         std::string first;
         std::string last;
         bool forward = true;
-        std::size_t most = 0;
+        std::size_t max_rows = 0;
     };
 
     SystemTables() = default;
@@ -88,7 +88,7 @@ public:
     // Errors: invalid_argument  one of the tables does not exist here
     //         those of the lock manager and of the storage
     virtual Result<std::vector<SystemRow>> get(const std::vector<Key>& keys) = 0;
-    // Returns the first `most` rows of the range, in its direction. Errors: as get().
+    // Returns the first `max_rows` rows of the range, in its direction. Errors: as get().
     virtual Result<std::vector<Item>> scan(const Range& range) = 0;
 };
 

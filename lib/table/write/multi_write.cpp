@@ -147,8 +147,8 @@ Result<MultiWrite> read_writes(const std::vector<WriteItem>& requests) {
 }
 
 std::optional<Error> check_transaction_size(std::size_t bytes) {
-    constexpr std::size_t most = 4 << 20;
-    if (bytes <= most) return std::nullopt;
+    constexpr std::size_t max_bytes = 4 << 20;
+    if (bytes <= max_bytes) return std::nullopt;
     return validation_error("Transaction payload size cannot exceed 4MB. Payload Size: " +
                             std::to_string(bytes));
 }

@@ -53,14 +53,14 @@ class Verbs(Sandbox):
             wall = datetime.fromisoformat(answer["Deadline"])
             return round(wall.timestamp() * 1000) - answer["DeadlineBootMs"]
 
-        told = [apart(api.call("RenewSession", **proof).json) for _ in range(200)]
+        differences = [apart(api.call("RenewSession", **proof).json) for _ in range(200)]
         # The system clock may have drifted by a millisecond just now.
-        self.assertLessEqual(sum(one != other for one, other in zip(told, told[1:])), 1, told)
+        self.assertLessEqual(sum(one != other for one, other in zip(differences, differences[1:])), 1, differences)
         grant = api.call("Acquire", **proof, Locks=[{"Resource": "a"}]).json
         listed = {api.call("ListLocks").json["Locks"][0]["Deadline"] for _ in range(200)}
         self.assertLessEqual(len(listed | {grant["Deadline"]}), 2)
 
-    def test_a_conflict_names_the_holders_of_that_moment(self):
+    def test_a_conflict_names_the_current_holders(self):
         api = self.api()
         held = api.call("Acquire", Principal="ann", LeaseMs=60_000, Note="why", Locks=[{"Resource": "a"}]).json
         refused = api.call("Acquire", Principal="bob", Locks=[{"Resource": "a"}])
@@ -71,7 +71,7 @@ class Verbs(Sandbox):
         self.assertEqual((blocker["Pid"], blocker["Uid"]), (os.getpid(), os.getuid()))
         self.assertNotIn("Secret", refused.body.decode())
 
-    def test_the_first_of_several_modes_that_can_be_had(self):
+    def test_the_first_available_of_several_modes_is_granted(self):
         api = self.api()
 
         def modes(**members):
@@ -89,12 +89,12 @@ class Verbs(Sandbox):
                          "IdempotentParameterMismatchException")
         self.assertEqual(modes(Principal="ann", Locks=[{"Resource": "b", "Modes": ["write", "read"]}]),
                          "LockConflictException")
-        for wrong, told in ((["write", "write"], "the mode write is given twice"), ([], "Modes is empty"),
+        for wrong, message in ((["write", "write"], "the mode write is given twice"), ([], "Modes is empty"),
                             (["edit"], "Locks[0].Modes[0] must be one of read, write, exclusive"),
                             ("read", "Locks[0].Modes must be an array")):
             refused = api.call("Acquire", Principal="ann", Locks=[{"Resource": "c", "Modes": wrong}])
             self.assertEqual(refused.error, "ValidationException")
-            self.assertIn(told, refused.json["message"])
+            self.assertIn(message, refused.json["message"])
         refused = api.call("Acquire", Principal="ann", Locks=[{**either, "Mode": "read"}])
         self.assertIn("give exactly one of Modes, Mode and To", refused.json["message"])
 
@@ -238,13 +238,13 @@ class Refusals(Sandbox):
             self.assertEqual(api.call("OpenSession", **asked | other).error,
                              "IdempotentParameterMismatchException", other)
 
-    def test_the_history_of_no_name_is_refused(self):
+    def test_the_history_of_an_empty_name_is_refused(self):
         api = self.api()
         for name in ("", "x" * 1025):
             self.assertEqual(api.call("ListHistory", Resource=name).error, "ValidationException")
         self.assertEqual(self.rocklock("history", "x" * 1025).returncode, 64)
 
-    def test_unknown_verbs_and_places(self):
+    def test_unknown_verbs_and_paths(self):
         api = self.api()
         self.assertEqual(api.call("Dance").error, "UnknownOperationException")
         api.send("x", {}, headers="X-Amz-Target: DynamoDB_20120810.PutItem\r\n")
@@ -498,7 +498,7 @@ class HangingUp(Sandbox):
             first.kill()
         wait_until(lambda: not api.call("ListSessions").json["Sessions"], "it has ended")
 
-    def test_a_process_that_is_not_there_is_refused(self):
+    def test_a_process_that_does_not_exist_is_refused(self):
         answer = self.api().call("OpenSession", Principal="bob", Bound="process", Pid=2**22 + 1)
         self.assertEqual(answer.error, "ValidationException")
 

@@ -83,7 +83,7 @@ LOCK = {"Principal": "ann", "Locks": [{"Resource": "a"}]}
 
 
 class Tcp(TcpSandbox):
-    def test_locks_can_be_had_and_seen(self):
+    def test_locks_can_be_acquired_and_listed(self):
         web = self.web(self.serve_tcp())
         granted = web.call("Acquire", LOCK)
         self.assertEqual(granted.status, 200, granted.text)
@@ -250,7 +250,7 @@ class Places(TcpSandbox):
         self.assertEqual(buckets, sorted(buckets))
         self.assertEqual(buckets[-1], after['rocklock_request_duration_seconds_count{verb="Ping"}'])
 
-    def test_a_wait_counts_with_its_length(self):
+    def test_metrics_include_the_duration_of_a_wait(self):
         self.serve_tcp()
         web, other = self.web(), self.web()
         web.call("Acquire", LOCK)
@@ -319,8 +319,8 @@ class Events(TcpSandbox):
         self.release(web, grant)
         granted, released = first.event(), first.event()
         self.assertEqual((granted["event"], released["event"]), ("granted", "released"))
-        told = json.loads(granted["data"])
-        self.assertEqual((told["Resource"], told["Principal"], told["Grant"], str(told["Sequence"])),
+        event_data = json.loads(granted["data"])
+        self.assertEqual((event_data["Resource"], event_data["Principal"], event_data["Grant"], str(event_data["Sequence"])),
                          ("a", "ann", grant["Grant"], granted["id"]))
         # After a lost connection, a browser sends the id of the last event in a header. The query
         # does the same.
@@ -380,7 +380,7 @@ class Events(TcpSandbox):
             self.release(web, json.loads(web.call("Acquire", LOCK | {"Locks": [note]}).text))
         wait_until(lambda: "rocklock_connections 1\n" in web.ask("GET", "/metrics").text, "it is dropped")
 
-    def test_one_that_hangs_up_is_forgotten(self):
+    def test_a_client_that_disconnects_is_removed(self):
         self.serve_tcp()
         web = self.web()
         for _ in range(20):

@@ -231,7 +231,7 @@ class Page(Sandbox):
         self.open()
         self.assertEqual(self.names(), ["z", "a"])
 
-    def test_the_keyboard_is_enough(self):
+    def test_it_can_be_used_with_the_keyboard(self):
         grant = self.acquire("orders/42", "ann")
         tab, enter, escape = "\ue004", "\ue007", "\ue00c"
         self.open()
@@ -268,7 +268,7 @@ class Page(Sandbox):
                          "document.body.append(made)")
         self.assertEqual(self.browser.run("return document.title"), "Rocklock")
 
-    def test_a_phone(self):
+    def test_it_fits_the_screen_of_a_phone(self):
         self.acquire("orders/" + "a-very-long-name-" * 12, "ann")
         self.browser.resize(360, 700)
         self.open()

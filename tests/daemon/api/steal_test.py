@@ -76,8 +76,8 @@ class Policies(Stealing):
                          [(grant, "stolen", "bob", "needed")])
         self.assertNotIn("Lost", api.call("RenewSession", **ann).json)
         self.assertEqual(api.call("Convert", **ann, Grant=grant, Mode="read").error, "GrantEndedException")
-        told = api.call("Release", **ann, Grant=grant).json
-        self.assertEqual((told["Outcome"], told["By"], told["Reason"]), ("stolen", "bob", "needed"))
+        released = api.call("Release", **ann, Grant=grant).json
+        self.assertEqual((released["Outcome"], released["By"], released["Reason"]), ("stolen", "bob", "needed"))
         self.assertEqual(api.call("AnswerWanted", **ann, Grant=grant, Allow=True).error, "GrantEndedException")
 
     def test_no_answer_allows_it_in_time(self):
@@ -256,7 +256,7 @@ class Answering(Stealing):
         self.assertEqual((late.returncode, late.stdout), (76, ""), late.stderr)
         self.assertIn("released", late.stderr)
 
-    def test_an_answer_needs_a_proof_and_one_word(self):
+    def test_an_answer_needs_a_session_and_one_option(self):
         grant, proof = self.acquire("a")
         for words in ((), ("--allow", "--refuse")):
             self.assertEqual(self.rocklock("answer", grant["Grant"], *words, environment=proof).returncode, 64)
@@ -292,7 +292,7 @@ class Program(Stealing):
         done = self.rocklock("release", lines["ROCKLOCK_GRANT"], environment=proof)
         self.assertEqual((done.returncode, done.stdout), (0, "released\n"), done.stderr)
 
-    def test_steal_for_a_session_that_there_is(self):
+    def test_steal_for_an_existing_session(self):
         grant, _ = self.acquire("a", "--principal", "ann")
         other, proof = self.acquire("b", "--principal", "bob")
         both = self.rocklock("steal", grant["Grant"], "--reason", "r", "--principal", "cy", environment=proof)

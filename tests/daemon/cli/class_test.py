@@ -45,7 +45,7 @@ class Classes(Sandbox):
             self.assertEqual(done.returncode, 64, text)
             self.assertIn("read or write", done.stderr)
 
-    def test_the_longest_lease_holds_for_the_verbs(self):
+    def test_the_maximum_lease_applies_to_the_verbs(self):
         self.put("a", "--lease", "10s", "--max-lease", "10s", "--steal", "anyone")
         grant, proof = self.acquire("a")
         for words in (("renew", grant["Grant"], "--lease", "1h"), ("steal", grant["Grant"], "--reason", "r")):
@@ -64,10 +64,10 @@ class Classes(Sandbox):
         self.assertIn("orders/* (exclusive_write, keeps drafts)", self.rocklock("show", "orders/1").stdout)
         self.assertNotIn("Drafts", self.put("orders/*"))
 
-    def test_permits_make_a_class_that_counts(self):
+    def test_a_class_with_permits_counts_holders(self):
         self.assertEqual(self.put("printers", "--permits", "3")["Permits"], 3)
 
-    def test_a_put_replaces_as_a_whole(self):
+    def test_a_put_replaces_the_whole_class(self):
         self.put("a/*", "--max-hold", "1h")
         self.put("a/*", "--min-hold", "1s")
         only, = self.classes()

@@ -51,7 +51,7 @@ class Help(Table):
                 done = self.rocklock(*verb.split(), *words, "--help")
                 self.assertEqual(done.returncode, 0, (verb, option, done.stderr))
 
-    def test_no_verb_takes_an_option_that_another_has(self):
+    def test_verbs_refuse_options_of_other_verbs(self):
         everything = {option for verb in self.verbs() for option in self.options(verb)}
         # A thousand processes; with a sanitizer, each takes a third of a second to start.
         step = 1 if SLOWNESS == 1 else 20
@@ -60,7 +60,7 @@ class Help(Table):
                 done = self.rocklock(*verb.split(), option, "--help")
                 self.assertEqual(done.returncode, 64, (verb, option))
 
-    def test_help_of_a_verb_both_ways_round(self):
+    def test_help_of_a_verb_before_and_after_its_name(self):
         self.assertEqual(self.rocklock("help", "run").stdout, self.rocklock("run", "--help").stdout)
 
     def test_internal_verbs_are_not_listed(self):
@@ -101,7 +101,7 @@ class Completion(Table):
         self.assertEqual(self.offered("completion", "f"), ["fish"])
         self.assertEqual(self.offered("acquire", "--lease", ""), [])
 
-    def test_the_command_of_run_is_the_shells(self):
+    def test_the_shell_completes_the_command_of_run(self):
         self.assertEqual(self.offered("run", "a", "--", ""), [":command"])
         self.assertEqual(self.offered("run", "a", "--", "cat", ""), [":file"])
 
@@ -116,7 +116,7 @@ class Completion(Table):
         elsewhere = ["show", "--socket", str(self.folder / "none"), ""]
         self.assertEqual(self.offered(*elsewhere), [])
 
-    def test_to_look_starts_no_daemon(self):
+    def test_completion_starts_no_daemon(self):
         self.assertEqual(self.offered("show", ""), [])
         self.assertIsNone(self.daemon_pid())
         self.assertFalse(self.state.exists())
@@ -145,13 +145,13 @@ class Completion(Table):
         done = subprocess.run([shell, *command, script], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def test_bash_takes_its_script(self):
+    def test_bash_accepts_its_script(self):
         self.check_syntax("bash", "-n")
 
-    def test_zsh_takes_its_script(self):
+    def test_zsh_accepts_its_script(self):
         self.check_syntax("zsh", "-n")
 
-    def test_fish_takes_its_script(self):
+    def test_fish_accepts_its_script(self):
         self.check_syntax("fish", "-n")
 
     def test_fish_completes(self):

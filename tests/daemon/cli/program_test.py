@@ -148,7 +148,7 @@ class Settings(Sandbox):
         self.assertEqual(found["socket"][0], str(self.socket))
         self.assertEqual(found["db"][0], str(self.state / "db"))
 
-    def test_relative_paths_are_made_whole_before_they_are_handed_on(self):
+    def test_relative_paths_are_made_absolute_before_they_are_passed_on(self):
         found = self.config({}, "--socket", "./x.sock", "--db", "store")
         self.assertEqual((found["socket"][0], found["db"][0]), (f"{self.folder}/x.sock", f"{self.folder}/store"))
         self.serve("--socket", "x.sock", "--db", "store")
@@ -235,8 +235,8 @@ class OneGrant(Sandbox):
             done = self.rocklock("release", *words, grant["Grant"], environment=proof)
             self.assertEqual(done.returncode, 76)
             self.assertRegex(done.stderr, r"it was broken by \w+ at .*Z: test")
-        told = json.loads(done.stdout)
-        self.assertEqual((told["Outcome"], told["Reason"]), ("broken", "test"))
+        released = json.loads(done.stdout)
+        self.assertEqual((released["Outcome"], released["Reason"]), ("broken", "test"))
 
     def test_an_expired_grant_is_76(self):
         grant, proof = self.acquire("a", "--lease", "100ms")
@@ -347,7 +347,7 @@ class Output(Sandbox):
         self.assertEqual(len({line.index(word) for line, word in zip(lines, ("MODE", "write", "read"))}), 1)
         self.assertTrue(lines[1].endswith("prices"))
 
-    def test_ls_and_sessions_can_be_narrowed(self):
+    def test_ls_and_sessions_can_be_filtered(self):
         self.acquire("a/1", "--principal", "ann")
         self.hold("a/2", "--principal", "bob")
         self.acquire("b", "--principal", "ann")
@@ -383,7 +383,7 @@ class Output(Sandbox):
         self.assertRegex(shown, r"waiting 1 +cleo \(write\)")
         self.assertRegex(shown, r"last held by ann \(write\), released")
 
-    def test_the_last_holders_deadline_is_the_one_it_had(self):
+    def test_the_deadline_of_the_last_holder_is_unchanged(self):
         grant, proof = self.acquire("a", "--lease", "10m")
         self.rocklock("release", grant["Grant"], environment=proof)
         past = self.show("a")["LastHolder"]
@@ -465,19 +465,19 @@ class Embedded(Sandbox):
         self.assertGreater(time.monotonic() - start, 0.3)
         self.assertIn(str(holder.pid), done.stderr)
 
-    def test_looking_makes_no_store(self):
+    def test_queries_create_no_store(self):
         for words in (["ls"], ["show", "a"], ["history", "a"], ["sessions"], ["top", "--once"], ["class", "ls"],
                       ["break", "5", "--reason", "x"], ["db", "stats"], ["db", "check"]):
             done = self.rocklock(*words, "--db", "store")
             self.assertEqual((done.returncode, (self.folder / "store").exists()), (64, False), words)
 
-    def test_one_waits_for_the_store_of_another(self):
+    def test_a_verb_waits_for_a_store_that_another_uses(self):
         holder = self.hold("a", "--db", "store")
         waiter = self.start("run", "--db", "store", "a", "--", "echo", "mine")
         holder.terminate()
         self.assertEqual(waiter.communicate(timeout=60)[0], "mine\n")
 
-    def test_the_lock_of_a_killed_one_is_free(self):
+    def test_the_lock_of_a_killed_verb_is_free(self):
         holder = self.hold("a", "--db", "store", "--lease", "10m")
         holder.kill()
         holder.wait()

@@ -29,7 +29,7 @@ class Exclusion(Sandbox):
         self.assertEqual(self.log().count("listening on"), 1, self.log())
         self.assertEqual(self.list(), [])
 
-    def test_readers_hold_together_and_a_writer_waits(self):
+    def test_readers_share_the_lock_and_a_writer_waits(self):
         self.hold("a", "--mode", "read")
         self.hold("a", "--mode", "read")
         done = self.rocklock("run", "--no-wait", "--mode", "write", "a", "--", "true")
@@ -132,13 +132,13 @@ class Status(Sandbox):
             with os.fdopen(reading) as file:
                 return done.returncode, [json.loads(line) for line in file]
 
-        status, told = events("a", "--", "sh", "-c", "exit 75")
-        self.assertEqual((status, [event["Event"] for event in told]), (75, ["granted", "exited"]))
-        self.assertEqual(told[1]["Status"], 75)
-        self.assertEqual(told[0]["Token"], told[0]["Grant"])
+        status, reported = events("a", "--", "sh", "-c", "exit 75")
+        self.assertEqual((status, [event["Event"] for event in reported]), (75, ["granted", "exited"]))
+        self.assertEqual(reported[1]["Status"], 75)
+        self.assertEqual(reported[0]["Token"], reported[0]["Grant"])
         self.hold("a")
-        status, told = events("--no-wait", "a", "--", "true")
-        self.assertEqual((status, told), (75, [{"Event": "refused", "Error": "LockConflictException"}]))
+        status, reported = events("--no-wait", "a", "--", "true")
+        self.assertEqual((status, reported), (75, [{"Event": "refused", "Error": "LockConflictException"}]))
 
     def test_the_command_does_not_inherit_the_status_descriptor(self):
         reading, writing = os.pipe()
@@ -204,7 +204,7 @@ class Signals(Sandbox):
             self.assertEqual(holder.wait(60), 128 + number)
             self.assertEqual(self.list(), [])
 
-    def test_a_stopped_command_is_ended_too(self):
+    def test_a_stopped_command_is_also_ended(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             holder = self.hold("a")
             os.kill(holder.child, signal.SIGSTOP)

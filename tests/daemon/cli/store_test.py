@@ -102,7 +102,7 @@ class Backup(Stores):
         self.assertEqual(os.listdir(self.folder / "restored"), ["db"])
 
     @unittest.skipUnless(os.geteuid() == 0, "only root may become somebody else")
-    def test_one_that_may_only_be_read_can_be_checked_and_restored(self):
+    def test_a_read_only_backup_can_be_checked_and_restored(self):
         self.acquire("a")
         self.db("backup", self.backup)
         self.folder.chmod(0o777)
@@ -209,7 +209,7 @@ class Backup(Stores):
 
 
 class Restore(Stores):
-    def test_its_sessions_and_grants_end_and_tokens_go_on_above_all(self):
+    def test_it_ends_sessions_and_grants_and_new_tokens_are_greater(self):
         grant, proof = self.acquire("a", "--principal", "ann", "--lease", "10m")
         self.db("backup", self.backup)
         later = self.acquire("b")[0]["Token"]
@@ -281,7 +281,7 @@ class Restore(Stores):
         self.db("restore", self.backup, "--db", restored)
         self.db("check", "--db", restored)
 
-    def test_no_name_for_a_backup_is_64(self):
+    def test_an_empty_name_for_a_backup_is_64(self):
         self.rocklock("acquire", "a")
         done = self.rocklock("db", "backup", "")
         self.assertEqual(done.returncode, 64, done.stderr)
@@ -313,7 +313,7 @@ def flip(path, where=0.3):
 
 
 class Check(Stores):
-    def test_a_sound_store_is_sound(self):
+    def test_an_undamaged_store_is_reported_as_sound(self):
         self.locks(self.store, "a", "b")
         done = self.db("check", "--db", self.store)
         self.assertRegex(done.stdout, r"^sound: \d+ files, .*; 2 sessions, 2 grants")
@@ -419,7 +419,7 @@ class Check(Stores):
 
 
 class Stats(Stores):
-    def test_they_count(self):
+    def test_stats_count_the_contents(self):
         tokens = self.locks(self.store, "a", "b")
         grant, proof = self.acquire("c", "--db", self.store)
         self.rocklock("release", "--db", self.store, grant["Grant"], environment=proof)
@@ -446,7 +446,7 @@ class Looking(Stores):
             self.assertEqual(done.returncode, 64, (words, done.stderr))
             self.assertFalse(self.store.exists(), words)
 
-    def test_no_store_is_64_and_one_that_may_not_be_written_is_77(self):
+    def test_a_missing_store_is_64_and_a_read_only_store_is_77(self):
         (self.folder / "file").touch()
         self.assertEqual(self.rocklock("acquire", "--db", "file", "a").returncode, 64)
         if os.geteuid() != 0:

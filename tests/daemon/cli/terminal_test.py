@@ -45,7 +45,7 @@ while True:
 class Jobs(Sandbox):
     def setUp(self):
         super().setUp()
-        self.told = self.folder / "told"
+        self.report = self.folder / "report"
         self.pid = None
 
     def tearDown(self):
@@ -63,12 +63,12 @@ class Jobs(Sandbox):
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.chdir(self.folder)
-            os.execve(sys.executable, [sys.executable, "-c", SHELL, str(reading), str(self.told), where, PROGRAM, "run",
+            os.execve(sys.executable, [sys.executable, "-c", SHELL, str(reading), str(self.report), where, PROGRAM, "run",
                                        "a", "--", *command], self.environment)
         os.close(reading)
 
     def wait_for(self, *lines):
-        wait_until(lambda: self.told.exists() and self.told.read_text().splitlines() == list(lines), f"{lines}")
+        wait_until(lambda: self.report.exists() and self.report.read_text().splitlines() == list(lines), f"{lines}")
 
     def order(self, word):
         os.write(self.orders, f"{word}\n".encode())
@@ -85,7 +85,7 @@ class Jobs(Sandbox):
         self.order("fg")
         os.write(self.terminal, b"hello\n")
         self.assertEqual(self.read(), "hello\n")
-        wait_until(lambda: "ended 0" in self.told.read_text(), "it has ended")
+        wait_until(lambda: "ended 0" in self.report.read_text(), "it has ended")
 
     def test_a_job_continued_in_the_background_stops_again(self):
         self.shell("behind", *self.READ)

@@ -14,7 +14,7 @@ from harness import SLOWNESS, Sandbox, wait_until
 
 
 class Plain(Sandbox):
-    def test_without_a_terminal_it_looks_once(self):
+    def test_without_a_terminal_it_prints_once(self):
         self.acquire("quiet", "--principal", "ann")
         self.hold("wanted", "--principal", "bob")
         self.start("run", "wanted", "--", "true")
@@ -74,7 +74,7 @@ class Plain(Sandbox):
         going.stdout.close()
         self.assertIn(going.wait(60), (-signal.SIGPIPE, 70))
 
-    def test_an_interval_that_makes_no_sense_is_64(self):
+    def test_an_invalid_interval_is_64(self):
         for interval in ("1", "0", "5ms", "2h"):
             self.assertEqual(self.rocklock("top", "--interval", interval).returncode, 64)
 
@@ -114,7 +114,7 @@ class Terminal(Sandbox):
         self.assertTrue(self.shown.endswith("\x1b[?25h\x1b[?1049l"), self.shown[-40:])
         self.assertEqual(termios.tcgetattr(self.other), self.before)
 
-    def test_it_draws_again_and_q_leaves(self):
+    def test_it_redraws_and_q_quits(self):
         self.acquire("a")
         top = self.top("--interval", "50ms")
         self.wait_for("q quits")
@@ -164,7 +164,7 @@ class Terminal(Sandbox):
         os.write(self.terminal, b"q")
         self.assertEqual(top.wait(60), 0)
 
-    def test_signals_leave_the_terminal_as_it_was(self):
+    def test_signals_restore_the_terminal(self):
         for number, status in ((signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)):
             self.shown = ""
             top = self.top()
@@ -173,7 +173,7 @@ class Terminal(Sandbox):
             self.assertEqual(top.wait(60), status)
             self.assert_left_as_it_was()
 
-    def test_it_keeps_to_the_size_of_the_terminal(self):
+    def test_it_fits_the_size_of_the_terminal(self):
         for number in range(30):
             self.acquire(f"resource-with-a-long-name/{number}", "--db", "store")
         self.resize(10, 40)

@@ -76,17 +76,17 @@ class Watch(Watched):
         for thread in threads:
             thread.start()
 
-        def all_told():
+        def all_notified():
             self.rocklock("run", "x", "--", "true")
             return all(done)
 
-        wait_until(all_told, "every watcher was told")
+        wait_until(all_notified, "every watcher was notified")
         for thread in threads:
             thread.join()
         for page in done:
             self.assertEqual({event["Resource"] for event in page["Events"]}, {"x"})
 
-    def test_ends_when_the_client_hangs_up_and_when_the_daemon_leaves(self):
+    def test_ends_when_the_client_disconnects_or_the_daemon_exits(self):
         gone = self.connect()
         gone.send("Watch", {"After": FROM_NOW, "PatienceMs": -1})
         gone.close()
@@ -119,7 +119,7 @@ class Program(Watched):
     def lines_of(self, process, count):
         return [process.stdout.readline() for _ in range(count)]
 
-    def test_watch_follows_from_an_event_on(self):
+    def test_watch_starts_after_a_given_event(self):
         self.acquire("orders/1", "--principal", "ann")
         process = self.start("watch", "orders/", "--after", "0", "--json")
         first = json.loads(process.stdout.readline())
@@ -137,7 +137,7 @@ class Program(Watched):
         again.send_signal(signal.SIGTERM)
         self.assertEqual(again.wait(60), 0)
 
-    def test_watch_is_for_people_too(self):
+    def test_watch_prints_readable_lines(self):
         self.acquire("orders/1", "--principal", "ann")
         process = self.start("watch", "--after", "0")
         line = process.stdout.readline()
@@ -149,17 +149,17 @@ class Program(Watched):
     def test_watch_begins_with_the_next_event(self):
         self.acquire("before")
         process = self.start("watch", "--json")
-        told = []
-        reader = threading.Thread(target=lambda: told.append(process.stdout.readline()))
+        printed = []
+        reader = threading.Thread(target=lambda: printed.append(process.stdout.readline()))
         reader.start()
 
         def happened():
             self.rocklock("run", "after", "--", "true")
-            return told
+            return printed
 
-        wait_until(happened, "an event was told")
+        wait_until(happened, "an event was printed")
         reader.join()
-        self.assertEqual(json.loads(told[0])["Resource"], "after")
+        self.assertEqual(json.loads(printed[0])["Resource"], "after")
         process.terminate()
         process.wait(60)
 

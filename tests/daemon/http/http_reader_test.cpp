@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(refuses_bytes_that_are_not_http) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(keeps_bytes_that_are_not_taken_yet) {
+BOOST_AUTO_TEST_CASE(keeps_unread_bytes) {
     Reading reading;
     reading.most = 1;
     BOOST_TEST(!reading.receive(one + one + one.substr(0, 20)).has_value());

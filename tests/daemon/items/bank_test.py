@@ -301,14 +301,14 @@ class Judge(unittest.TestCase):
         again = self.done | {"1b": Transfer("a", "b", 50, 2, 2)}
         self.assertIn("was not answered", self.loss(journal=again, **twice))
 
-    def test_finds_a_refused_one_that_was_done(self):
+    def test_finds_a_refused_transfer_that_was_executed(self):
         self.assertIn("was refused", self.loss(refused={"3"}, journal=self.done | {"3": self.done["1"]}))
 
     def test_finds_a_lost_update(self):
         self.done["3"] = Transfer("a", "c", 10, 1, 0)
         self.assertIn("replaced twice", self.loss(a=Account(OPENING - 40, 2), c=Account(OPENING + 10, 1)))
 
-    def test_finds_money_that_went_elsewhere(self):
+    def test_finds_a_transfer_to_a_wrong_account(self):
         self.assertIn("by the journal", self.loss(a=Account(OPENING - 40, 2), b=Account(OPENING + 40, 2)))
 
     def test_finds_an_overdrawn_account(self):

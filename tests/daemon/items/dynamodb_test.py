@@ -161,8 +161,8 @@ class Answers(Api):
         made = json.loads(call(web, "CreateTable", {**TABLE, "TableClass": "STANDARD"}).text)
         self.assertEqual(made["TableDescription"]["TableClassSummary"], {"TableClass": "STANDARD"})
         call(web, "UpdateTable", {"TableName": "things", "TableClass": "STANDARD_INFREQUENT_ACCESS"})
-        told = json.loads(call(web, "DescribeTable", {"TableName": "things"}).text)["Table"]
-        self.assertEqual(told["TableClassSummary"], {"TableClass": "STANDARD_INFREQUENT_ACCESS"})
+        description = json.loads(call(web, "DescribeTable", {"TableName": "things"}).text)["Table"]
+        self.assertEqual(description["TableClassSummary"], {"TableClass": "STANDARD_INFREQUENT_ACCESS"})
 
     def test_describe_the_arn_and_the_counts_of_a_table(self):
         web = self.with_table()
@@ -198,7 +198,7 @@ class Requests(Api):
         self.assertNotIn("'Credential'", text)
         self.assertEqual(call(web, "ListTables", {}, X_Amz_Date=None, Date="today").status, 200)
 
-    def test_may_be_signed_in_their_address(self):
+    def test_may_be_signed_in_the_query_string(self):
         web = self.web()
         query = ("/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=a&X-Amz-Signature=b"
                  "&X-Amz-SignedHeaders=host&X-Amz-Date=c")
@@ -208,7 +208,7 @@ class Requests(Api):
         answer = call(web, "ListTables", {}, "/?X-Amz-Algorithm=x", Authorization=None)
         self.assertEqual(exception(answer), "com.amazon.coral.service#IncompleteSignatureException")
 
-    def test_of_another_type_are_not_known(self):
+    def test_of_another_type_are_unknown(self):
         for where in (None, self.port):
             web = self.web(where)
             for kind in ("text/plain", "application/x-amz-json-1.1", None):
@@ -234,7 +234,7 @@ class Requests(Api):
         members = gzip.compress(body[:9]) + gzip.compress(body[9:])
         self.assertIn("x" * 100_000, call(web, "GetItem", members, Content_Encoding="gzip").text)
 
-    def test_that_are_packed_badly_are_refused(self):
+    def test_with_invalid_compression_are_refused(self):
         web = self.web()
         packed = gzip.compress(b"{}")
         for body in (b"{}", packed[:-9], b"", packed[:4], packed + b"more"):
@@ -252,7 +252,7 @@ class Requests(Api):
                            b"Content-Length: 16777217\r\n\r\n")
         self.assertEqual(web.receive().status, 413)
 
-    def test_may_wait_until_their_body_is_wanted(self):
+    def test_may_expect_100_continue(self):
         web = self.web()
         body = body_of({})
         head = "".join(f"{name}: {value}\r\n" for name, value in headers_for("ListTables").items())
@@ -263,7 +263,7 @@ class Requests(Api):
         web.socket.sendall(body)
         self.assertEqual(web.receive().status, 200)
 
-    def test_of_one_connection_are_done_in_their_order(self):
+    def test_of_one_connection_are_executed_in_order(self):
         web = self.with_table()
         count = 50
         lines = b""
@@ -298,7 +298,7 @@ class Tables(Sandbox):
     def test_outlive_a_daemon_that_is_killed(self):
         self.outlive_it("durable")
 
-    def test_outlive_a_daemon_that_only_writes(self):
+    def test_outlive_a_daemon_with_durability_written(self):
         self.outlive_it("written")
 
     def outlive_it(self, durability):
@@ -310,10 +310,10 @@ class Tables(Sandbox):
         web = self.start_on_disk(durability)
         self.assertEqual(json.loads(call(web, "Scan", {"TableName": "things"}).text)["Count"], 20)
 
-    def test_take_the_writes_of_many_connections(self):
+    def test_accept_the_writes_of_many_connections(self):
         self.take_the_writes_of_many("durable")
 
-    def test_take_the_writes_of_many_connections_and_only_write(self):
+    def test_accept_the_writes_of_many_connections_with_durability_written(self):
         self.take_the_writes_of_many("written")
 
     def take_the_writes_of_many(self, durability):

@@ -52,7 +52,7 @@ class AnEdit(Editing):
         self.assertEqual([item["Version"] for item in again["Items"]], [version, version])
         self.assertEqual(again["Items"][0]["LastWrite"]["By"], "ann")
 
-    def test_is_refused_as_a_whole_and_names_the_holder(self):
+    def test_is_refused_completely_and_names_the_holder(self):
         self.begin("2", editor="ben")
         refused = self.begin("1", "2", status=400)
         self.assertEqual(self.error(refused), "LockConflictException")
@@ -155,10 +155,10 @@ class BadInput(Editing):
     def test_of_a_save_of_another_version_reports_the_writer_and_the_time(self):
         edit = self.begin("1")
         version = self.save(edit, put("1", "one"))["Version"]
-        told = self.save(edit, put("1", "two", Version=1), status=400)
-        self.assertEqual(told["__type"], "rocklock#TransactionCanceledException")
-        self.assertIn("ConditionalCheckFailed", told["message"])
-        reason, = told["CancellationReasons"]
+        refusal = self.save(edit, put("1", "two", Version=1), status=400)
+        self.assertEqual(refusal["__type"], "rocklock#TransactionCanceledException")
+        self.assertIn("ConditionalCheckFailed", refusal["message"])
+        reason, = refusal["CancellationReasons"]
         self.assertEqual((reason["Code"], reason["Version"]), ("ConditionalCheckFailed", version))
         self.assertEqual(reason["LastWrite"]["By"], "ann")
         self.assertIn(f"written by ann at {reason['LastWrite']['At']}", reason["Message"])

@@ -61,7 +61,7 @@ class TableEdit(Example):
         self.assertEqual(self.edit("end", "orders", "ann"), (0, []))
         self.assertEqual(set(line.split(": ")[1] for line in self.edit("show")[1]), {"normal"})
 
-    def test_of_many_at_once_one_edits(self):
+    def test_one_of_many_concurrent_editors_succeeds(self):
         import table_edit  # pylint: disable=import-outside-toplevel
         table_edit.prepare(table_edit.client_for(self.endpoint))
 
@@ -72,10 +72,10 @@ class TableEdit(Example):
                 return error
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            told = list(pool.map(begin, range(16)))
-        self.assertEqual(told.count([]), 1, told)
+            results = list(pool.map(begin, range(16)))
+        self.assertEqual(results.count([]), 1, results)
         by = {row.get("by") for row in table_edit.rows(table_edit.client_for(self.endpoint))}
-        self.assertEqual(by, {None, f"editor-{told.index([])}"})
+        self.assertEqual(by, {None, f"editor-{results.index([])}"})
 
 
     def test_absent_rows_are_not_locked(self):
@@ -112,7 +112,7 @@ class Account(Example):
         self.assertEqual(self.account("withdraw", "a", 300), (1, "-300 less 300 is below -500", ""))
         self.assertEqual(self.account("show", "a"), (0, "-300, version 2", ""))
 
-    def test_of_two_that_read_the_same_one_writes(self):
+    def test_one_of_two_concurrent_writers_fails(self):
         import account  # pylint: disable=import-outside-toplevel
         accounts = account.accounts_at(self.endpoint)
         account.open_account(accounts, "a", 100, -500)
@@ -123,7 +123,7 @@ class Account(Example):
             account.withdraw(accounts, "a", 300)
         self.assertEqual(account.withdraw(accounts, "a", 200), -500)
 
-    def test_a_write_without_an_answer_is_not_done_twice(self):
+    def test_a_write_without_a_response_is_not_repeated(self):
         import account  # pylint: disable=import-outside-toplevel
         import botocore.exceptions  # pylint: disable=import-outside-toplevel
         import botocore.httpsession  # pylint: disable=import-outside-toplevel
@@ -192,7 +192,7 @@ class GuardInJavaScript(InJavaScript):
     def test_a_write_without_a_lock_is_refused(self):
         self.import_and("a_write_without_a_lock_is_refused")
 
-    def test_of_two_that_read_the_same_one_writes(self):
+    def test_one_of_two_concurrent_writers_fails(self):
         self.import_and("one_of_two_concurrent_writers_fails")
 
     def test_a_client_may_send_the_lock_with_every_request(self):
@@ -218,13 +218,13 @@ class AccountInJavaScript(InJavaScript):
         self.assertEqual(self.account("show", "b"), (70, "", "Error: there is no account b"))
         self.assertEqual(self.account("withdraw", "a", "0.5")[0], 64)
 
-    def test_of_two_that_read_the_same_one_writes(self):
+    def test_one_of_two_concurrent_writers_fails(self):
         self.import_and("one_of_two_concurrent_writers_fails")
 
     def test_concurrent_withdrawals_lose_no_update(self):
         self.import_and("concurrent_withdrawals_lose_no_update")
 
-    def test_a_write_without_an_answer_is_not_done_twice(self):
+    def test_a_write_without_a_response_is_not_repeated(self):
         self.import_and("a_write_without_a_response_is_not_repeated")
 
 
@@ -244,7 +244,7 @@ class Once(Example):
         self.assertEqual(removed, 0)
         self.assertEqual(self.once("m4", 0, "touch", "again"), 75)
 
-    def test_is_done_again_when_it_failed_and_the_time_is_over(self):
+    def test_is_repeated_after_a_failure_and_a_timeout(self):
         self.assertEqual(self.once("m2", 3600, "false"), 1)
         self.assertEqual(self.once("m2", 3600, "true"), 75)
         # So long ago that the time is over, independently of the rounding to seconds.

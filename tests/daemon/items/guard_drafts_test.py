@@ -74,15 +74,15 @@ class Drafts(Guarded):
         self.assertEqual(self.api.call("ListDrafts", **ann).error, "SessionExpiredException")
         self.assertEqual(len(self.drafts()), 1)
 
-    def test_of_anybody_are_for_administrators(self):
+    def test_of_other_principals_are_for_administrators(self):
         self.write_late("1", "one")
         line = self.web(int(self.endpoint.rpartition(":")[2]))
         for verb, members in (("ListDrafts", {}), ("TakeDraft", {"Id": 1}), ("DiscardDraft", {"Id": 1})):
             answer = line.call(verb, {"Principal": "ann", **members})
             self.assertEqual((answer.status, answer.error), (400, "AccessDeniedException"), verb)
         # Over TCP, the credentials of a session suffice.
-        told = json.loads(line.call("ListDrafts", self.proof_of("ann")).text)
-        self.assertEqual(len(told["Drafts"]), 1)
+        reply = json.loads(line.call("ListDrafts", self.proof_of("ann")).text)
+        self.assertEqual(len(reply["Drafts"]), 1)
 
     def test_are_taken_once_or_discarded(self):
         self.write_late("1", "one")
@@ -229,8 +229,8 @@ class Restored(Sandbox):
         web = self.web_here()
         answer = call(web, "DeleteItem", {"TableName": "orders", "Key": key("1")}, **shown)
         self.assertEqual((answer.status, answer.error), (400, "StaleTokenException"), answer.text)
-        told = json.loads(answer.text)
-        self.assertEqual((told["Outcome"], told["Reason"]), ("broken", "restored"))
+        reply = json.loads(answer.text)
+        self.assertEqual((reply["Outcome"], reply["Reason"]), ("broken", "restored"))
         got = call(web, "GetItem", {"TableName": "orders", "Key": key("1")})
         self.assertEqual(json.loads(got.text), {"Item": key("1")})
 

@@ -83,8 +83,8 @@ class TwoShells(Guarded):
         bob = wait_until(bobs, "ann's lease is over")
         guard.write(self.client, "42", "bob's", guard.lock_headers(bob))
         ann.send_signal(signal.SIGCONT)
-        told, _ = ann.communicate("ann's\n", timeout=PATIENCE_S)
-        self.assertRegex(told, r'\Athe grant of token \d+ has ended: expired at 20\S+Z; "orders/42" is held by bob now\n\Z')
+        output, _ = ann.communicate("ann's\n", timeout=PATIENCE_S)
+        self.assertRegex(output, r'\Athe grant of token \d+ has ended: expired at 20\S+Z; "orders/42" is held by bob now\n\Z')
         self.assertEqual(ann.returncode, 1)
         self.assertEqual(self.text("42"), "bob's")
 
@@ -284,7 +284,7 @@ class Requests(Guarded):
     def held(self):
         return [holder["Mode"] for holder in self.api.call("ShowLock", Resource="orders/1").json["Holders"]]
 
-    def test_give_up_their_lock_when_they_are_done(self):
+    def test_release_their_lock_after_the_write(self):
         grant = self.acquire("1")
         headers = guard.lock_headers(grant)
         with guard.shown(self.client, {**headers, "X-Rocklock-After": "downgrade", "X-Rocklock-Version": "7"}):
@@ -299,7 +299,7 @@ class Requests(Guarded):
             self.client.transact_write_items(**WRITES["transact_write_items"])
         self.assertEqual(self.held(), [])
 
-    def test_count_for_tables_that_are_not_bound(self):
+    def test_are_also_checked_for_unbound_tables(self):
         self.assertEqual(self.api.call("UnbindTable", TableName="orders").json, BOUND)
         grant = self.acquire("anything")
         with self.shown(grant):
@@ -329,9 +329,9 @@ class Headers(Guarded):
 
     def refuse(self, message, **headers):
         answer = self.put("wrong", **headers)
-        told = json.loads(answer.text)
-        self.assertEqual((answer.status, told["__type"]), (400, "com.amazon.coral.validate#ValidationException"), headers)
-        self.assertIn(message, told["message"])
+        output = json.loads(answer.text)
+        self.assertEqual((answer.status, output["__type"]), (400, "com.amazon.coral.validate#ValidationException"), headers)
+        self.assertIn(message, output["message"])
         self.assertNotIn(self.grant["Secret"], answer.text)
         self.assertIsNone(self.text("1"))
 

@@ -53,15 +53,15 @@ class Runner:
         self.process.stdin.flush()
         if not select.select([self.process.stdout], [], [], PATIENCE_S)[0]:
             self.process.kill()
-            return f"no end within {PATIENCE_S} s{self.told()}"
+            return f"no end within {PATIENCE_S} s{self.errors()}"
         wrong = ""
         for line in self.process.stdout:
             if line == "done\n":
                 return wrong
             wrong += line
-        return f"java has ended{self.told()}"
+        return f"java has ended{self.errors()}"
 
-    def told(self):
+    def errors(self):
         self.process.wait(PATIENCE_S)
         self.complaints.seek(0)
         return ": " + self.complaints.read()

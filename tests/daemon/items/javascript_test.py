@@ -42,11 +42,11 @@ class Runner:
         self.process.stdin.flush()
         if not select.select([self.process.stdout], [], [], PATIENCE_S)[0]:
             self.process.kill()
-            return f"no end within {PATIENCE_S} s{self.told()}"
+            return f"no end within {PATIENCE_S} s{self.errors()}"
         line = self.process.stdout.readline()
-        return json.loads(line)["wrong"] if line else f"node has ended{self.told()}"
+        return json.loads(line)["wrong"] if line else f"node has ended{self.errors()}"
 
-    def told(self):
+    def errors(self):
         self.process.wait(PATIENCE_S)
         self.complaints.seek(0)
         return ": " + self.complaints.read()

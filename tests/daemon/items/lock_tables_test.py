@@ -24,7 +24,7 @@ def stored(**members):
     return {name: TypeSerializer().serialize(value) for name, value in members.items()}
 
 
-def told(members):
+def as_item(members):
     return {name: value for name, value in members.items() if name not in CHANGING}
 
 
@@ -61,8 +61,8 @@ class LockTables(Guarded):
 
         def order(lock):
             return lock["Resource"], lock["Grant"]
-        self.assertEqual(sorted(self.items("rocklock.locks"), key=order), [told(lock) for lock in locks])
-        sessions = [told(session) for session in self.api.call("ListSessions").json["Sessions"]]
+        self.assertEqual(sorted(self.items("rocklock.locks"), key=order), [as_item(lock) for lock in locks])
+        sessions = [as_item(session) for session in self.api.call("ListSessions").json["Sessions"]]
         self.assertEqual(sorted(self.items("rocklock.sessions"), key=lambda session: session["OpenedAt"]
                                 + session["Session"]),
                          sorted(sessions, key=lambda session: session["OpenedAt"] + session["Session"]))
@@ -98,7 +98,7 @@ class LockTables(Guarded):
         self.assertEqual(self.items("rocklock.locks"), [])
         self.assertEqual([event["Type"] for event in self.items("rocklock.history")][0], "granted")
 
-    def test_are_described_and_listed_nowhere(self):
+    def test_are_described_but_not_listed(self):
         self.assertEqual(self.client.list_tables()["TableNames"], ["orders"])
         for name in LOCK_TABLES:
             table = self.client.describe_table(TableName=name)["Table"]

@@ -173,7 +173,7 @@ class OneProcess(LockClient):
         self.assertEqual(self.item(sort_key="right")["owner_name"], "bob")
         right.release(best_effort=False)
 
-    def test_leaves_with_all_its_locks(self):
+    def test_releases_all_its_locks_when_it_is_closed(self):
         ann = self.client("ann")
         for key in ("moe", "joe"):
             self.take(ann, key)

@@ -57,7 +57,7 @@ class Rehearsed(TcpSandbox):
         self.assertTrue(self.has(web, "a"))
         self.assertEqual(json.loads(call(web, "Query", BY_KIND).text)["Count"], 0)
 
-    def test_an_index_that_does_not(self):
+    def test_an_index_that_does_not_lag(self):
         web = self.open(table=INDEXED)
         self.assertEqual(call(web, "PutItem", put("a", kind={"S": "new"})).status, 200)
         self.assertEqual(json.loads(call(web, "Query", BY_KIND).text)["Count"], 1)

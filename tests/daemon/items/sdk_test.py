@@ -39,7 +39,7 @@ class Sdk(Sandbox):
             call(**members)
         return raised.exception.response
 
-    def test_makes_writes_reads_and_deletes(self):
+    def test_creates_writes_reads_and_deletes(self):
         table = self.table()
         item = {"pk": "a", "sk": 1, "text": "x", "list": [1, {"b": True}], "set": {"p", "q"}, "bytes": b"\0\xff",
                 "none": None}
@@ -116,7 +116,7 @@ class Sdk(Sandbox):
         got = self.tables.batch_get_item(RequestItems={"table-0": {"Keys": [{"pk": "a", "sk": 1}, {"pk": "b", "sk": 1}]}})
         self.assertEqual(got["Responses"], {"table-0": [{"pk": "a", "sk": 1}]})
 
-    def test_makes_and_uses_an_index(self):
+    def test_creates_and_uses_an_index(self):
         table = self.table()
         table.put_item(Item={"pk": "a", "sk": 1, "owner": "ann"})
         self.client.update_table(

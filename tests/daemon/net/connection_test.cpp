@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(stays_when_its_client_speaks_frames) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_given_back_when_its_client_leaves_it_unread) {
+BOOST_AUTO_TEST_CASE(is_released_if_its_client_does_not_read_it) {
     for (const Way way : {Way::unix_socket, Way::tcp}) {
         World world;
         const auto talk = [](Client& client, const std::string& resource, std::size_t) {
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(is_given_back_when_its_client_leaves_it_unread) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(is_given_back_when_its_client_sent_the_next_request_before_the_answer) {
+BOOST_AUTO_TEST_CASE(is_released_if_its_client_sent_the_next_request_before_the_answer) {
     // Both requests arrive in one piece, so the second one does not confirm the response to the
     // first.
     for (const Way way : {Way::unix_socket, Way::tcp}) {

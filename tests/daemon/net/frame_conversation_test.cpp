@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(that_hangs_up_leaves_every_queue) {
 
 BOOST_AUTO_TEST_CASE(ends_when_the_buffered_incomplete_calls_exceed_the_limit) {
     RequestMemory memory;
-    memory.most = 150U << 10;
+    memory.max_bytes = 150U << 10;
     // The header of a frame of a megabyte, and a part of its body.
     const std::string most_of_it = std::string(frame_greeting) +
                                    std::string("\0\x10\0\0\x01\0\0\0\0\0\0\0\x01", 13) +

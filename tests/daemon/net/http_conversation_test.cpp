@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(ends_after_bytes_that_are_not_http) {
 BOOST_AUTO_TEST_CASE(refuses_a_large_request_while_the_memory_limit_is_exceeded) {
     World world;
     RequestMemory memory;
-    memory.most = 300'000;
+    memory.max_bytes = 300'000;
     const HttpServices services{false, nullptr, &memory};
     const std::string head = "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n";
     {
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(reads_long_bodies_in_the_background_and_continues_after_the
     BOOST_TEST(line.conversation().has_room());
 }
 
-BOOST_AUTO_TEST_CASE(answers_a_long_body_to_a_client_that_sends_no_more) {
+BOOST_AUTO_TEST_CASE(answers_a_long_body_although_the_client_has_closed_its_input) {
     World world;
     std::function<void()> background;
     HttpServices services;
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(pauses_if_its_client_does_not_read) {
     BOOST_TEST(rounds > 2U);
 }
 
-BOOST_AUTO_TEST_CASE(takes_up_one_search_at_a_time) {
+BOOST_AUTO_TEST_CASE(executes_one_search_at_a_time) {
     World world;
     Line line(world);
     line.send("ListLocks", "{}");
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(withdraws_its_wait_when_the_client_hangs_up) {
     BOOST_TEST(line.conversation().ended());
 }
 
-BOOST_AUTO_TEST_CASE(gives_back_a_grant_that_was_not_read) {
+BOOST_AUTO_TEST_CASE(releases_a_grant_that_was_not_read) {
     World world;
     const auto client_session = std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42});
     Line other(world);
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(allows_only_an_administrator_to_break_a_grant) {
     BOOST_TEST(!has(root.call("Break", R"({"Grant":1,"Reason":"x"})"), "AccessDeniedException"));
 }
 
-BOOST_AUTO_TEST_CASE(binds_no_session_to_a_process_that_has_no_number_here) {
+BOOST_AUTO_TEST_CASE(binds_no_session_to_a_process_in_another_pid_namespace) {
     World world;
     Line line(world, {1000, 0});
     const auto answer = line.call("OpenSession", R"({"Principal":"ann","Bound":"process"})");

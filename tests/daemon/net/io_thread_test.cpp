@@ -83,7 +83,7 @@ void on(IoThread& thread, std::function<void()> run) {
 
 BOOST_AUTO_TEST_SUITE(a_thread_that_serves_connections)
 
-BOOST_AUTO_TEST_CASE(runs_what_is_posted_in_order_from_anywhere) {
+BOOST_AUTO_TEST_CASE(runs_posted_functions_in_order_from_any_thread) {
     IoThread thread(nothing());
     std::vector<int> order;
     const IoThread* current = nullptr;

@@ -209,7 +209,7 @@ class Hostile(Sandbox):
 
         self.assert_harmless(attack)
 
-    def test_waits_that_are_more_than_are_read(self):
+    def test_more_waits_than_the_client_reads(self):
         """A disconnect is noticed even if the daemon has stopped reading from the connection."""
         session = self.first.call("OpenSession", Principal="crowd", LeaseMs=600_000).json
         proof = {"Session": session["Session"], "Secret": session["Secret"]}

@@ -187,7 +187,7 @@ class Access(Sandbox):
         self.assertEqual(self.calls_as([], steal), ["StealRefusedException"])
         self.assertEqual(self.calls_as([group.gr_gid], steal), ["ok"])
 
-    def test_a_group_that_there_is_not(self):
+    def test_an_unknown_group(self):
         done = self.rocklock("serve", "--memory", "--admin-group", "no-such-group")
         self.assertEqual(done.returncode, 64, done.stderr)
         self.assertIn("no-such-group", done.stderr)
@@ -352,7 +352,7 @@ time.sleep(1000)
         self.assertEqual(process.wait(), 0)
         self.assertNotIn("could not be closed", process.stderr.read())
 
-    def test_each_that_is_refused_can_read_why(self):
+    def test_each_refused_client_can_read_the_reason(self):
         """However many clients connect at the same time, each receives a response before it is
         disconnected.
         """
@@ -467,19 +467,19 @@ class Telling(Sandbox):
         self.assertEqual(api.call("Ping").status, 200)
         os.set_blocking(process.stderr.fileno(), False)
         self.assertIn("a request has waited longer than slow-wait", os.read(process.stderr.fileno(), 4096).decode())
-        told = ""
+        output = ""
 
-        def is_told():
-            nonlocal told
+        def is_reported():
+            nonlocal output
             waits(1)
             with contextlib.suppress(BlockingIOError):
-                told += os.read(process.stderr.fileno(), 4096).decode()
-            return "lines were lost" in told
+                output += os.read(process.stderr.fileno(), 4096).decode()
+            return "lines were lost" in output
 
-        wait_until(is_told, "the loss is told")
-        self.assertIn("lines=", told)
+        wait_until(is_reported, "the loss is reported")
+        self.assertIn("lines=", output)
 
-    def test_a_format_that_there_is_not(self):
+    def test_an_unknown_format(self):
         for option in ("--log-format", "--log-level"):
             done = self.rocklock("serve", "--memory", option, "loud")
             self.assertEqual(done.returncode, 64)

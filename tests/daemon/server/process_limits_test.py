@@ -19,7 +19,7 @@ class Limits(Sandbox):
             resource.setrlimit(kind, (limit, limit))
         return self.start("serve", "--db", self.state / "store", *options, preexec_fn=lower)
 
-    def test_a_file_that_may_not_grow_is_a_storage_failure(self):
+    def test_a_file_size_limit_is_a_storage_failure(self):
         daemon = self.serve_limited(resource.RLIMIT_FSIZE, 100_000)
         self.assertIn("listening on", daemon.stderr.readline())
         api = self.connect()

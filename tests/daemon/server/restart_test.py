@@ -102,7 +102,7 @@ class Killed(Sandbox):
         self.assertEqual(waiter.communicate(timeout=60)[0], "mine\n")
         self.assertEqual(waiter.returncode, 0)
 
-    def test_a_holder_that_died_meanwhile_is_found_out_at_the_restart(self):
+    def test_a_holder_that_died_meanwhile_is_detected_at_the_restart(self):
         holder = self.hold("a", "--lease", "10m")
         self.kill_daemon()
         holder.kill()
@@ -139,7 +139,7 @@ class Stopped(Sandbox):
         self.stop_daemon()
         self.assertEqual(self.list()[0]["Grant"], grant["Grant"])
 
-    def test_it_leaves_when_idle_without_a_session(self):
+    def test_it_exits_when_idle_without_a_session(self):
         environment = {"ROCKLOCK_IDLE_EXIT": "500ms"}
         done = self.rocklock("acquire", "--json", "--lease", "2s", "a", environment=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -196,10 +196,10 @@ class Start(Sandbox):
     def test_a_second_daemon_on_a_socket_fails_and_names_the_first(self):
         process = self.serve("--memory")
         self.socket.unlink()
-        _, told = process.communicate(timeout=PATIENCE_S)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 70)
-        self.assertIn(f"the socket file {self.socket} was removed or replaced", told)
-        self.assertNotIn("the storage has failed", told)
+        self.assertIn(f"the socket file {self.socket} was removed or replaced", errors)
+        self.assertNotIn("the storage has failed", errors)
 
     def test_the_socket_of_the_next_daemon_is_not_removed(self):
         self.rocklock("ls")

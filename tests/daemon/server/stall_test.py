@@ -150,7 +150,7 @@ class Crowd(Unheard):
                   Secret=answer.json["Secret"])
         return took
 
-    def test_the_next_that_lives_is_granted_within_100_ms_of_a_thousand_deaths(self):
+    def test_the_next_live_waiter_is_granted_within_100_ms_after_1000_clients_are_killed(self):
         self.api()
         self.assert_within(0.1, lambda: self.handed_on(holder_dies=False))
 

@@ -61,7 +61,7 @@ class Notifying(Sandbox):
         self.assertIn("listening on", process.stderr.readline())
         self.assertEqual(self.connect().call("Ping").status, 200)
 
-    def test_the_watchdog_is_fed(self):
+    def test_the_watchdog_is_notified(self):
         self.start_notifying(str(self.folder / "notify"), WATCHDOG_USEC="60000")
         seen = []
         while len(seen) < 6:
@@ -112,7 +112,7 @@ class Activated(Sandbox):
         finally:
             connection.close()
 
-    def test_the_socket_that_is_passed_is_used_and_left_there(self):
+    def test_a_passed_socket_is_used_and_not_removed(self):
         listener = self.listener()
         # A client that connects before the daemon runs is answered by the daemon later.
         early = Connection(self.folder / "passed.sock")

@@ -33,7 +33,7 @@ class Crowded(Sandbox):
         # The same for a verb that would start a daemon.
         self.assertEqual(self.rocklock("acquire", "a").returncode, 69)
 
-    def test_one_that_is_patient_waits_for_a_place(self):
+    def test_a_verb_waits_for_a_connection_up_to_its_wait_timeout(self):
         waiting = self.start("run", "a", "--", "sh", "-c", "exit 3")
         done = self.rocklock("acquire", "b", "--patience", "2500ms")
         self.assertEqual(done.returncode, 69, done.stderr)
@@ -49,7 +49,7 @@ class Hanging(Sandbox):
         self.daemon = self.serve("--memory")
         self.daemon.send_signal(signal.SIGSTOP)
 
-    def test_every_verb_gives_up(self):
+    def test_every_verb_times_out(self):
         verbs = [("ls",), ("acquire", "a", "--patience", "1s"), ("run", "a", "--no-wait", "--", "true"),
                  ("top", "--once"), ("show", "a"), ("watch",)]
         running = [self.start(*words) for words in verbs]
@@ -61,7 +61,7 @@ class Hanging(Sandbox):
         # As documented: ten seconds longer than the wait timeout.
         self.assertGreater(time.monotonic() - start, 9)
 
-    def test_one_that_is_endlessly_patient_waits(self):
+    def test_a_verb_without_a_wait_timeout_keeps_waiting(self):
         waiting = self.start("run", "a", "--", "sh", "-c", "exit 3")
         with self.assertRaises(subprocess.TimeoutExpired):
             waiting.wait(12)
@@ -94,7 +94,7 @@ class Forbidden(Sandbox):
         self.state.chmod(0o755)
         self.assertEqual(self.as_nobody("acquire", "a").returncode, 77)
 
-    def test_a_file_in_the_way_is_64(self):
+    def test_a_file_at_the_path_of_the_directory_is_64(self):
         file = self.folder / "file"
         file.touch()
         done = self.rocklock("serve", "--memory", "--socket", file)
@@ -139,7 +139,7 @@ class Signals(Sandbox):
         daemon.terminate()
         self.assertEqual(daemon.wait(60), 0)
 
-    def test_its_terminal_takes_it_along(self):
+    def test_closing_its_terminal_ends_it(self):
         self.state.mkdir()
         terminal, other = os.openpty()
         daemon = self.start("serve", "--memory", stdin=other)

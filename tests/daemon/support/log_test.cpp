@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(names_in_utf8_stay_and_its_control_characters_do_not) {
                "rocklock: m a=\"J\xC3\xBCrgen \\xc2\\x9b[2J\"\n");
 }
 
-BOOST_AUTO_TEST_CASE(json_has_all_as_members) {
+BOOST_AUTO_TEST_CASE(json_has_all_facts_as_members) {
     const LogEvent event{LogLevel::error, "e", "m", {{"a", "\"}\n"}}};
     BOOST_TEST(format_event(event, LogFormat::json, "T") ==
                R"({"time":"T","level":"error","event":"e","message":"m","a":"\"}\n"})"

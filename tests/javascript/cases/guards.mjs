@@ -16,8 +16,8 @@ function call({places, agent}, verb, members) {
       method: "POST", agent,
       headers: {"Content-Type": "application/json", "X-Amz-Target": `Rocklock_20261121.${verb}`},
     }, async (answer) => {
-      const told = JSON.parse(Buffer.concat(await answer.toArray()).toString());
-      return answer.statusCode === 200 ? resolve(told) : reject(new Error(told.message));
+      const reply = JSON.parse(Buffer.concat(await answer.toArray()).toString());
+      return answer.statusCode === 200 ? resolve(reply) : reject(new Error(reply.message));
     });
     request.on("error", reject).end(JSON.stringify(members));
   });

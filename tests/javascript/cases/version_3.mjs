@@ -89,18 +89,18 @@ export async function keeps_numbers_that_javascript_cannot_represent({client}) {
 }
 
 export async function reads_its_endpoint_from_the_environment({places}) {
-  const told = {
+  const variables = {
     AWS_ENDPOINT_URL_DYNAMODB: places.endpoint,
     AWS_REGION: "local",
     AWS_ACCESS_KEY_ID: "any",
     AWS_SECRET_ACCESS_KEY: "any",
   };
-  Object.assign(process.env, told);
+  Object.assign(process.env, variables);
   const client = new DynamoDBClient({requestHandler: places.requestHandler});
   try {
     assert.deepEqual((await client.send(new ListTablesCommand({}))).TableNames, []);
   } finally {
-    for (const name of Object.keys(told)) delete process.env[name];
+    for (const name of Object.keys(variables)) delete process.env[name];
     client.destroy();
   }
 }

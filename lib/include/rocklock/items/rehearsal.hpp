@@ -7,7 +7,7 @@
 
 namespace rocklock {
 
-// All faults are off by default. With the same seed, the same sequence of requests meets the same
+// All faults are off by default. With the same seed, the same sequence of requests gets the same
 // faults.
 struct Rehearsal {
     std::uint64_t seed = 1;
