@@ -51,8 +51,9 @@ BOOST_AUTO_TEST_CASE(are_at_most_as_many_as_its_limit) {
     const Error third = shop.refused_write("3", first_user);
     BOOST_TEST((third.code == ErrorCode::stale_token));
     BOOST_TEST(third.drafts == 0U);
-    BOOST_TEST(third.message.find("it was not kept as a draft: user 1000 has 2 drafts, and may "
-                                  "have 2") != std::string::npos,
+    BOOST_TEST(third.message.find(
+                   "it was not kept as a draft: user 1000 has 2 drafts, and the limit is 2") !=
+                   std::string::npos,
                third.message);
     BOOST_TEST(shop.refused_write("4", second_user).drafts == 1U);
     const auto drafts = shop.tables->list_drafts({"ann"}).value().drafts;

@@ -383,7 +383,7 @@ BOOST_AUTO_TEST_CASE(keeps_its_time_to_live_while_it_is_bound) {
     shop.bind("orders", "orders/{id}");
     const auto refused = shop.tables->update_time_to_live({"orders", "until", true});
     BOOST_TEST_REQUIRE(outcome(refused) == "invalid_argument");
-    BOOST_TEST(refused.error().message.find("unbind it") != std::string::npos);
+    BOOST_TEST(refused.error().message.find("unbind the table") != std::string::npos);
     BOOST_TEST(!shop.tables->describe_time_to_live("orders").value().enabled);
 }
 

@@ -127,11 +127,11 @@ class Backup(Stores):
     def test_a_backup_inside_of_a_store_is_refused(self):
         self.locks(self.store, "a")
         for directory in (self.store / "backup", self.store / "db" / "backup"):
-            self.assertIn("lies in the store", self.db("backup", directory, "--db", self.store, status=64).stderr)
+            self.assertIn("is inside the store", self.db("backup", directory, "--db", self.store, status=64).stderr)
             self.assertFalse(directory.exists())
         self.db("backup", self.backup, "--db", self.store)
         inside = self.backup / "store"
-        self.assertIn("lies in the store", self.db("restore", self.backup, "--db", inside, status=64).stderr)
+        self.assertIn("is inside the store", self.db("restore", self.backup, "--db", inside, status=64).stderr)
         self.assertFalse(inside.exists())
 
     def test_the_rest_of_an_interrupted_backup_is_not_a_backup_and_blocks_none(self):

@@ -189,8 +189,8 @@ class Bindings(Guarded):
         self.refuse("ValidationException", "Strct is not a known member", **BOUND, Strct=True)
 
     def test_of_tables_that_cannot_be_bound_are_refused(self):
-        self.refuse("ValidationException", "not bound: rocklock.locks", TableName="rocklock.locks", Resource="x")
-        self.refuse("ValidationException", "not bound",
+        self.refuse("ValidationException", "cannot be bound: rocklock.locks", TableName="rocklock.locks", Resource="x")
+        self.refuse("ValidationException", "cannot be bound",
                     TableName="arn:aws:dynamodb:local:000000000000:table/rocklock.locks", Resource="x")
         self.refuse("ResourceNotFoundException", "nothing", TableName="nothing", Resource="x")
         self.refuse("ValidationException", "", TableName="a b", Resource="x")

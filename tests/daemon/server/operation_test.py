@@ -212,7 +212,7 @@ class Limits(Sandbox):
         wait_until(lambda: self.connect_and_ping() == 200, "there is room again")
         process.terminate()
         log = process.stderr.read()
-        self.assertEqual(log.count("too many connections"), 1, log)
+        self.assertEqual(log.count("connections were refused"), 1, log)
 
     def occupy(self, count, talk):
         """Opens connections as a user without administration rights. Returns the process, and the
