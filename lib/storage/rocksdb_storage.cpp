@@ -6,7 +6,6 @@
 // only, per transaction, and expire on the wall clock.
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -25,9 +24,9 @@
 #include "base/kill_point.hpp"
 #include "base/random.hpp"
 #include "storage/group_commit.hpp"
-#include "storage/log_files.hpp"
-#include "storage/log_recovery.hpp"
 #include "storage/recent_versions.hpp"
+#include "storage/rocksdb_database.hpp"
+#include "storage/rocksdb_reader.hpp"
 #include "storage/rocksdb_setup.hpp"
 #include "storage/store_copy.hpp"
 #include "storage/store_directory.hpp"
@@ -39,269 +38,9 @@ namespace {
 // is also valid in format 2.
 constexpr std::uint32_t format = 2;
 
-// RocksDB and the handles of its families.
-class Database {
-public:
-    Database() = default;
-    Database(const Database&) = delete;
-    Database& operator=(const Database&) = delete;
-    ~Database() {
-        if (!db_) return;
-        // A child of the process must not use the database's files or wait for its threads.
-        if (made_here_.in_child()) {
-            std::ignore = db_.release();
-            std::ignore = env_.release();
-            return;
-        }
-        for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
-    }
-
-    Result<void> open(const StoreDirectory& directory, const RocksdbOptions& options,
-                      bool same_boot) {
-        const bool use = options.purpose == Purpose::use;
-        const bool creating = use && !directory.marker();
-        LogEnd log_end = same_boot ? LogEnd::killed : LogEnd::power_cut;
-        if (options.purpose == Purpose::check) log_end = LogEnd::whole;
-        const auto whole = database_options(options, creating, log_end, *env_);
-        const auto families = family_descriptors(options);
-        // A database without the file IDENTITY has no sync marks.
-        std::string identity;
-        std::ignore =
-            rocksdb::ReadFileToString(env_.get(), directory.database() + "/IDENTITY", &identity);
-        if (directory.existing()) {
-            if (auto known = require_known_families(directory, whole); !known) return known;
-        }
-        rocksdb::DB* opened = nullptr;
-        recovery_.begin(sync_mark_key(without_newline(std::move(identity))),
-                        log_end == LogEnd::power_cut);
-        const auto status =
-            use ? rocksdb::DB::Open(whole, directory.database(), families, &handles_, &opened)
-                : rocksdb::DB::OpenForReadOnly(whole, directory.database(), families, &handles_,
-                                               &opened);
-        recovery_.end();
-        if (!status.ok()) return to_open_error(status, directory);
-        db_.reset(opened);
-        if (use) read_mark_key();
-        return {};
-    }
-
-    // Returns the sync mark for the next commit, or null if there is no new one. Threads: one at a
-    // time.
-    const std::string* sync_mark() const {
-        const auto mark = recovery_.take_mark();
-        if (!mark) return nullptr;
-        encode_sync_mark(mark_key_, *mark, mark_);
-        return &mark_;
-    }
-    std::uint64_t discarded_log_bytes() const { return recovery_.discarded(); }
-
-    rocksdb::DB& operator*() const { return *db_; }
-    rocksdb::DB* operator->() const { return db_.get(); }
-    rocksdb::ColumnFamilyHandle* family(Family family) const {
-        ROCKLOCK_ASSERT(handles_.size() == family_count + 1);
-        return handles_[static_cast<std::size_t>(family) + 1];
-    }
-    const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
-
-private:
-    static std::string without_newline(std::string text) {
-        while (text.ends_with('\n')) text.pop_back();
-        return text;
-    }
-    // Called after the open, since RocksDB creates the identity of a new database.
-    void read_mark_key() {
-        std::string identity;
-        std::ignore = db_->GetDbIdentity(identity);
-        mark_key_ = sync_mark_key(without_newline(std::move(identity)));
-    }
-    static Result<void> require_known_families(const StoreDirectory& directory,
-                                               const rocksdb::DBOptions& options) {
-        std::vector<std::string> present;
-        const auto status =
-            rocksdb::DB::ListColumnFamilies(options, directory.database(), &present);
-        if (!status.ok()) return to_open_error(status, directory);
-        for (const std::string& name : present) {
-            const bool known =
-                name == rocksdb::kDefaultColumnFamilyName ||
-                std::find(family_names.begin(), family_names.end(), name) != family_names.end();
-            if (!known) {
-                return Error(
-                    ErrorCode::newer_format,
-                    directory.database() + " has the unknown column family '" + name + "'");
-            }
-        }
-        return {};
-    }
-
-    MadeHere made_here_;
-    mutable LogRecovery recovery_;
-    std::uint64_t mark_key_ = 0;
-    mutable std::string mark_;
-    std::unique_ptr<rocksdb::Env> env_ = make_log_env(recovery_);
-    std::unique_ptr<rocksdb::DB> db_;
-    std::vector<rocksdb::ColumnFamilyHandle*> handles_;
-};
-
-// Reads from a snapshot or the current state. If a read finds corruption, the store fails.
-class RocksdbReader {
-public:
-    RocksdbReader(const Database& database, GroupCommit& group)
-        : database_(database), group_(group) {}
-
-    Result<std::optional<std::string>> get(const rocksdb::ReadOptions& options, Family family,
-                                           std::string_view key) const {
-        std::string value;
-        const auto status = database_->Get(options, database_.family(family), key, &value);
-        if (status.ok()) return std::optional(std::move(value));
-        if (status.IsNotFound()) return std::optional<std::string>();
-        return report(status);
-    }
-
-    // Never reads a file.
-    CachedValue get_cached(Family family, std::string_view key, std::size_t max_bytes) const {
-        rocksdb::ReadOptions options;
-        options.read_tier = rocksdb::kBlockCacheTier;
-        rocksdb::PinnableSlice value;
-        const auto status = database_->Get(options, database_.family(family), key, &value);
-        if (status.IsNotFound()) return {true, std::nullopt};
-        if (!status.ok() || value.size() > max_bytes) return {};
-        return {true, value.ToString()};
-    }
-
-    Error report(const rocksdb::Status& status) const {
-        Error error = to_error(status);
-        if (error.code == ErrorCode::corrupt) group_.fail(error);
-        return error;
-    }
-
-    const Database& database() const { return database_; }
-
-private:
-    const Database& database_;
-    GroupCommit& group_;
-};
-
-class RocksdbCursor final : public Snapshot::Cursor {
-public:
-    enum class Direction : std::uint8_t { forwards, backwards };
-
-    RocksdbCursor(const RocksdbReader& reader, rocksdb::ReadOptions options, std::string_view first,
-                  std::string_view last)
-        : reader_(reader),
-          first_(first),
-          last_(last),
-          lower_(first_),
-          upper_(last_),
-          options_(std::move(options)) {
-        if (!last_.empty()) options_.iterate_upper_bound = &upper_;
-        options_.iterate_lower_bound = &lower_;
-    }
-
-    void start(Family family, Direction direction) {
-        ROCKLOCK_ASSERT(iterator_ == nullptr);
-        // RocksDB requires ordered bounds.
-        if (!last_.empty() && last_ <= first_) return;
-        direction_ = direction;
-        iterator_.reset(
-            reader_.database()->NewIterator(options_, reader_.database().family(family)));
-        if (direction == Direction::forwards) {
-            iterator_->Seek(lower_);
-        } else {
-            iterator_->SeekToLast();
-        }
-    }
-
-    bool valid() const override { return iterator_ && iterator_->Valid(); }
-    std::string_view key() const override { return iterator_->key().ToStringView(); }
-    std::string_view value() const override { return iterator_->value().ToStringView(); }
-    void next() override {
-        ROCKLOCK_ASSERT(valid());
-        if (direction_ == Direction::forwards) {
-            iterator_->Next();
-        } else {
-            iterator_->Prev();
-        }
-    }
-    Result<void> status() const override {
-        if (!iterator_ || iterator_->status().ok()) return {};
-        return reader_.report(iterator_->status());
-    }
-
-private:
-    const RocksdbReader& reader_;
-    const std::string first_;
-    const std::string last_;
-    const rocksdb::Slice lower_;
-    const rocksdb::Slice upper_;
-    rocksdb::ReadOptions options_;
-    Direction direction_ = Direction::forwards;
-    std::unique_ptr<rocksdb::Iterator> iterator_;
-};
-
-class RocksdbSnapshot final : public Snapshot {
-public:
-    explicit RocksdbSnapshot(const RocksdbReader& reader) : reader_(reader) {
-        options_.snapshot = reader.database()->GetSnapshot();
-    }
-    ~RocksdbSnapshot() override {
-        if (!made_here_.in_child()) reader_.database()->ReleaseSnapshot(options_.snapshot);
-    }
-
-    Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
-        return reader_.get(options_, family, key);
-    }
-    std::unique_ptr<Cursor> scan(Family family, std::string_view first,
-                                 std::string_view last) const override {
-        auto cursor = std::make_unique<RocksdbCursor>(reader_, options_, first, last);
-        cursor->start(family, RocksdbCursor::Direction::forwards);
-        return cursor;
-    }
-    std::unique_ptr<Cursor> scan_back(Family family, std::string_view first,
-                                      std::string_view last) const override {
-        auto cursor = std::make_unique<RocksdbCursor>(reader_, options_, first, last);
-        cursor->start(family, RocksdbCursor::Direction::backwards);
-        return cursor;
-    }
-
-private:
-    const RocksdbReader& reader_;
-    MadeHere made_here_;
-    rocksdb::ReadOptions options_;
-};
-
-// The snapshot of a child process, which must not read either.
-class NoSnapshot final : public Snapshot {
-public:
-    explicit NoSnapshot(Error error) : error_(std::move(error)) {}
-    Result<std::optional<std::string>> get(Family, std::string_view) const override {
-        return error_;
-    }
-    std::unique_ptr<Cursor> scan(Family, std::string_view, std::string_view) const override {
-        return std::make_unique<NoCursor>(error_);
-    }
-    std::unique_ptr<Cursor> scan_back(Family, std::string_view, std::string_view) const override {
-        return std::make_unique<NoCursor>(error_);
-    }
-
-private:
-    class NoCursor final : public Cursor {
-    public:
-        explicit NoCursor(Error error) : error_(std::move(error)) {}
-        bool valid() const override { return false; }
-        std::string_view key() const override { return {}; }
-        std::string_view value() const override { return {}; }
-        void next() override {}
-        Result<void> status() const override { return error_; }
-
-    private:
-        Error error_;
-    };
-    Error error_;
-};
-
 class RocksdbEngine final : public Engine {
 public:
-    RocksdbEngine(const Database& database, StoreDirectory& directory)
+    RocksdbEngine(const RocksdbDatabase& database, StoreDirectory& directory)
         : database_(database), directory_(directory) {}
 
     Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) override {
@@ -369,7 +108,7 @@ private:
         }
     }
 
-    const Database& database_;
+    const RocksdbDatabase& database_;
     StoreDirectory& directory_;
     rocksdb::WriteBatch group_;
     rocksdb::PinnableSlice value_;
@@ -400,8 +139,8 @@ public:
         return made_here_.in_child() || group_.done(number, durability);
     }
     std::unique_ptr<Snapshot> snapshot() const override {
-        if (made_here_.in_child()) return std::make_unique<NoSnapshot>(not_ours());
-        return std::make_unique<RocksdbSnapshot>(reader_);
+        if (made_here_.in_child()) return make_no_snapshot(not_ours());
+        return make_rocksdb_snapshot(reader_);
     }
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
         if (made_here_.in_child()) return not_ours();
@@ -434,7 +173,7 @@ private:
     const pid_t opened_by_ = getpid();
     // The order matters: directory_, which holds the lock, is destroyed last.
     std::unique_ptr<StoreDirectory> directory_;
-    Database database_;
+    RocksdbDatabase database_;
     RocksdbEngine engine_{database_, *directory_};
     GroupCommit group_;
     RocksdbReader reader_{database_, group_};

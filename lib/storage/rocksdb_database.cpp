@@ -1,0 +1,92 @@
+#include "storage/rocksdb_database.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "storage/rocksdb_setup.hpp"
+#include "storage/store_directory.hpp"
+#include "storage/sync_marks.hpp"
+
+namespace rocklock {
+namespace {
+
+std::string without_newline(std::string text) {
+    while (text.ends_with('\n')) text.pop_back();
+    return text;
+}
+
+Result<void> require_known_families(const StoreDirectory& directory,
+                                    const rocksdb::DBOptions& options) {
+    std::vector<std::string> present;
+    const auto status = rocksdb::DB::ListColumnFamilies(options, directory.database(), &present);
+    if (!status.ok()) return to_open_error(status, directory);
+    for (const std::string& name : present) {
+        const bool known =
+            name == rocksdb::kDefaultColumnFamilyName ||
+            std::find(family_names.begin(), family_names.end(), name) != family_names.end();
+        if (!known) {
+            return Error(ErrorCode::newer_format,
+                         directory.database() + " has the unknown column family '" + name + "'");
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+RocksdbDatabase::~RocksdbDatabase() {
+    if (!db_) return;
+    // A child of the process must not use the database's files or wait for its threads.
+    if (made_here_.in_child()) {
+        std::ignore = db_.release();
+        std::ignore = env_.release();
+        return;
+    }
+    for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
+}
+
+Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const RocksdbOptions& options,
+                                   bool same_boot) {
+    const bool use = options.purpose == Purpose::use;
+    const bool creating = use && !directory.marker();
+    LogEnd log_end = same_boot ? LogEnd::killed : LogEnd::power_cut;
+    if (options.purpose == Purpose::check) log_end = LogEnd::whole;
+    const auto whole = database_options(options, creating, log_end, *env_);
+    const auto families = family_descriptors(options);
+    // A database without the file IDENTITY has no sync marks.
+    std::string identity;
+    std::ignore =
+        rocksdb::ReadFileToString(env_.get(), directory.database() + "/IDENTITY", &identity);
+    if (directory.existing()) {
+        if (auto known = require_known_families(directory, whole); !known) return known;
+    }
+    rocksdb::DB* opened = nullptr;
+    recovery_.begin(sync_mark_key(without_newline(std::move(identity))),
+                    log_end == LogEnd::power_cut);
+    const auto status =
+        use ? rocksdb::DB::Open(whole, directory.database(), families, &handles_, &opened)
+            : rocksdb::DB::OpenForReadOnly(whole, directory.database(), families, &handles_,
+                                           &opened);
+    recovery_.end();
+    if (!status.ok()) return to_open_error(status, directory);
+    db_.reset(opened);
+    if (use) read_mark_key();
+    return {};
+}
+
+const std::string* RocksdbDatabase::sync_mark() const {
+    const auto mark = recovery_.take_mark();
+    if (!mark) return nullptr;
+    encode_sync_mark(mark_key_, *mark, mark_);
+    return &mark_;
+}
+
+// Called after the open, since RocksDB creates the identity of a new database.
+void RocksdbDatabase::read_mark_key() {
+    std::string identity;
+    std::ignore = db_->GetDbIdentity(identity);
+    mark_key_ = sync_mark_key(without_newline(std::move(identity)));
+}
+
+}  // namespace rocklock

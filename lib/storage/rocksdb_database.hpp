@@ -1,0 +1,64 @@
+// RocksDB with the families of a store, its logs and their sync marks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+
+#include <rocklock/result.hpp>
+#include <rocklock/storage/storage.hpp>
+
+#include "base/assert.hpp"
+#include "base/fork.hpp"
+#include "storage/log_files.hpp"
+#include "storage/log_recovery.hpp"
+
+namespace rocklock {
+
+class StoreDirectory;
+
+// Threads:  as rocksdb::DB, except for open() and sync_mark().
+// Lifetime: in a child of the process, the destructor leaves the database's files and threads
+// alone.
+class RocksdbDatabase {
+public:
+    RocksdbDatabase() = default;
+    RocksdbDatabase(const RocksdbDatabase&) = delete;
+    RocksdbDatabase& operator=(const RocksdbDatabase&) = delete;
+    ~RocksdbDatabase();
+
+    // Must be called first. `same_boot` is whether the machine has kept running since the last
+    // open. Errors: as open_rocksdb_storage().
+    Result<void> open(const StoreDirectory& directory, const RocksdbOptions& options,
+                      bool same_boot);
+
+    // Returns the sync mark for the next commit, or null if there is no new one. Threads: one at a
+    // time.
+    const std::string* sync_mark() const;
+    std::uint64_t discarded_log_bytes() const { return recovery_.discarded(); }
+
+    rocksdb::DB& operator*() const { return *db_; }
+    rocksdb::DB* operator->() const { return db_.get(); }
+    rocksdb::ColumnFamilyHandle* family(Family family) const {
+        ROCKLOCK_ASSERT(handles_.size() == family_count + 1);
+        return handles_[static_cast<std::size_t>(family) + 1];
+    }
+    const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
+
+private:
+    void read_mark_key();
+
+    MadeHere made_here_;
+    mutable LogRecovery recovery_;
+    std::uint64_t mark_key_ = 0;
+    mutable std::string mark_;
+    std::unique_ptr<rocksdb::Env> env_ = make_log_env(recovery_);
+    std::unique_ptr<rocksdb::DB> db_;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+};
+
+}  // namespace rocklock

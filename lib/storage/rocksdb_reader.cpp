@@ -1,0 +1,168 @@
+#include "storage/rocksdb_reader.hpp"
+
+#include <utility>
+
+#include <rocksdb/db.h>
+
+#include "base/assert.hpp"
+#include "base/fork.hpp"
+#include "storage/rocksdb_setup.hpp"
+
+namespace rocklock {
+namespace {
+
+class RocksdbCursor final : public Snapshot::Cursor {
+public:
+    enum class Direction : std::uint8_t { forwards, backwards };
+
+    RocksdbCursor(const RocksdbReader& reader, rocksdb::ReadOptions options, std::string_view first,
+                  std::string_view last)
+        : reader_(reader),
+          first_(first),
+          last_(last),
+          lower_(first_),
+          upper_(last_),
+          options_(std::move(options)) {
+        if (!last_.empty()) options_.iterate_upper_bound = &upper_;
+        options_.iterate_lower_bound = &lower_;
+    }
+
+    void start(Family family, Direction direction) {
+        ROCKLOCK_ASSERT(iterator_ == nullptr);
+        // RocksDB requires ordered bounds.
+        if (!last_.empty() && last_ <= first_) return;
+        direction_ = direction;
+        iterator_.reset(
+            reader_.database()->NewIterator(options_, reader_.database().family(family)));
+        if (direction == Direction::forwards) {
+            iterator_->Seek(lower_);
+        } else {
+            iterator_->SeekToLast();
+        }
+    }
+
+    bool valid() const override { return iterator_ && iterator_->Valid(); }
+    std::string_view key() const override { return iterator_->key().ToStringView(); }
+    std::string_view value() const override { return iterator_->value().ToStringView(); }
+    void next() override {
+        ROCKLOCK_ASSERT(valid());
+        if (direction_ == Direction::forwards) {
+            iterator_->Next();
+        } else {
+            iterator_->Prev();
+        }
+    }
+    Result<void> status() const override {
+        if (!iterator_ || iterator_->status().ok()) return {};
+        return reader_.report(iterator_->status());
+    }
+
+private:
+    const RocksdbReader& reader_;
+    const std::string first_;
+    const std::string last_;
+    const rocksdb::Slice lower_;
+    const rocksdb::Slice upper_;
+    rocksdb::ReadOptions options_;
+    Direction direction_ = Direction::forwards;
+    std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
+class RocksdbSnapshot final : public Snapshot {
+public:
+    explicit RocksdbSnapshot(const RocksdbReader& reader) : reader_(reader) {
+        options_.snapshot = reader.database()->GetSnapshot();
+    }
+    ~RocksdbSnapshot() override {
+        if (!made_here_.in_child()) reader_.database()->ReleaseSnapshot(options_.snapshot);
+    }
+
+    Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+        return reader_.get(options_, family, key);
+    }
+    std::unique_ptr<Cursor> scan(Family family, std::string_view first,
+                                 std::string_view last) const override {
+        auto cursor = std::make_unique<RocksdbCursor>(reader_, options_, first, last);
+        cursor->start(family, RocksdbCursor::Direction::forwards);
+        return cursor;
+    }
+    std::unique_ptr<Cursor> scan_back(Family family, std::string_view first,
+                                      std::string_view last) const override {
+        auto cursor = std::make_unique<RocksdbCursor>(reader_, options_, first, last);
+        cursor->start(family, RocksdbCursor::Direction::backwards);
+        return cursor;
+    }
+
+private:
+    const RocksdbReader& reader_;
+    MadeHere made_here_;
+    rocksdb::ReadOptions options_;
+};
+
+// The snapshot of a child process, which must not read either.
+class NoSnapshot final : public Snapshot {
+public:
+    explicit NoSnapshot(Error error) : error_(std::move(error)) {}
+    Result<std::optional<std::string>> get(Family, std::string_view) const override {
+        return error_;
+    }
+    std::unique_ptr<Cursor> scan(Family, std::string_view, std::string_view) const override {
+        return std::make_unique<NoCursor>(error_);
+    }
+    std::unique_ptr<Cursor> scan_back(Family, std::string_view, std::string_view) const override {
+        return std::make_unique<NoCursor>(error_);
+    }
+
+private:
+    class NoCursor final : public Cursor {
+    public:
+        explicit NoCursor(Error error) : error_(std::move(error)) {}
+        bool valid() const override { return false; }
+        std::string_view key() const override { return {}; }
+        std::string_view value() const override { return {}; }
+        void next() override {}
+        Result<void> status() const override { return error_; }
+
+    private:
+        Error error_;
+    };
+    Error error_;
+};
+
+}  // namespace
+
+Result<std::optional<std::string>> RocksdbReader::get(const rocksdb::ReadOptions& options,
+                                                      Family family, std::string_view key) const {
+    std::string value;
+    const auto status = database_->Get(options, database_.family(family), key, &value);
+    if (status.ok()) return std::optional(std::move(value));
+    if (status.IsNotFound()) return std::optional<std::string>();
+    return report(status);
+}
+
+CachedValue RocksdbReader::get_cached(Family family, std::string_view key,
+                                      std::size_t max_bytes) const {
+    rocksdb::ReadOptions options;
+    options.read_tier = rocksdb::kBlockCacheTier;
+    rocksdb::PinnableSlice value;
+    const auto status = database_->Get(options, database_.family(family), key, &value);
+    if (status.IsNotFound()) return {true, std::nullopt};
+    if (!status.ok() || value.size() > max_bytes) return {};
+    return {true, value.ToString()};
+}
+
+Error RocksdbReader::report(const rocksdb::Status& status) const {
+    Error error = to_error(status);
+    if (error.code == ErrorCode::corrupt) group_.fail(error);
+    return error;
+}
+
+std::unique_ptr<Snapshot> make_rocksdb_snapshot(const RocksdbReader& reader) {
+    return std::make_unique<RocksdbSnapshot>(reader);
+}
+
+std::unique_ptr<Snapshot> make_no_snapshot(Error error) {
+    return std::make_unique<NoSnapshot>(std::move(error));
+}
+
+}  // namespace rocklock
