@@ -111,12 +111,12 @@ public:
         return target()->Truncate(size, options, debug);
     }
     IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
-        const std::uint64_t written = *written_;
-        return note_sync(written, target()->Sync(options, debug));
+        ahead_.synced();
+        return target()->Sync(options, debug);
     }
     IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
-        const std::uint64_t written = *written_;
-        return note_sync(written, target()->Fsync(options, debug));
+        ahead_.synced();
+        return target()->Fsync(options, debug);
     }
 
 private:
@@ -124,12 +124,8 @@ private:
         if (status.ok()) {
             ahead_.written(data.size());
             *written_ += data.size();
+            recovery_.appended(number_, *written_);
         }
-        return status;
-    }
-    IOStatus note_sync(std::uint64_t written, IOStatus status) {
-        ahead_.synced();
-        if (status.ok()) recovery_.synced(number_, written);
         return status;
     }
 
@@ -201,7 +197,7 @@ public:
         LogTail tail;
         auto status = find_tail(path, tail, debug);
         if (status.ok() && recovery_.active()) {
-            status = recovery_.judge(*target(), path, tail.clean());
+            status = recovery_.judge(*target(), path, tail);
         }
         if (status.ok()) status = target()->NewSequentialFile(path, options, result, debug);
         if (!status.ok()) return status;
@@ -246,7 +242,7 @@ private:
         auto status = target()->NewRandomRWFile(last, FileOptions(), &file, debug);
         const std::uint64_t size = *written;
         if (status.ok()) status = file->Sync(IOOptions(), debug);
-        if (status.ok()) recovery_.synced(log_number(last).value_or(0), size);
+        if (status.ok()) recovery_.synced({log_number(last).value_or(0), size});
         return status.IsPathNotFound() ? IOStatus::OK() : status;
     }
 

@@ -21,8 +21,8 @@
 namespace rocklock {
 
 // Returns the environment of one store. It must outlive the database. All other operations are
-// passed to `target`. `recovery` is notified of syncs and judges the logs that are read; it must
-// outlive the result.
+// passed to `target`. `recovery` is notified of appended bytes and judges the logs that are read;
+// it must outlive the result.
 std::unique_ptr<rocksdb::Env> make_log_env(
     LogRecovery& recovery,
     const std::shared_ptr<rocksdb::FileSystem>& target = rocksdb::FileSystem::Default());

@@ -1,17 +1,56 @@
 #include "storage/log_recovery.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <string_view>
 
 #include "base/mutant.hpp"
+#include "storage/store_directory.hpp"
 
 namespace rocklock {
 
 using rocksdb::FileSystem;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
+
+namespace {
+
+constexpr std::string_view mark_file = "/SYNCED_LOG";
+
+// Returns the mark in SYNCED_LOG. If the file is absent or has other contents, returns a mark that
+// states nothing.
+SyncMark read_mark_file(std::uint64_t key, const std::string& directory) {
+    const int file = ::open((directory + std::string(mark_file)).c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return {};
+    std::array<char, 64> bytes{};
+    const ssize_t size = ::pread(file, bytes.data(), bytes.size(), 0);
+    ::close(file);
+    const auto read = size > 0 ? static_cast<std::size_t>(size) : 0;
+    return decode_sync_mark(key, {bytes.data(), read}).value_or(SyncMark());
+}
+
+// Returns an error if the log of the mark was synced, and neither it nor a later one exists. A log
+// is removed only after the next one was created.
+Result<void> require_log(const SyncMark& mark, const std::string& directory) {
+    if (mark.bytes == 0) return {};
+    std::error_code failed;
+    for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        if (log_number(entry->path().string()) >= mark.log) return {};
+    }
+    if (failed) return system_error("cannot list " + directory, failed.value());
+    return Error(ErrorCode::corrupt, "log " + std::to_string(mark.log) + " in " + directory +
+                                         " is missing, and " + std::to_string(mark.bytes) +
+                                         " bytes of it were synced to the disk");
+}
+
+}  // namespace
 
 std::optional<std::uint64_t> log_number(const std::string& path) {
     std::string_view name = path;
@@ -24,14 +63,29 @@ std::optional<std::uint64_t> log_number(const std::string& path) {
     return number;
 }
 
-void LogRecovery::begin(std::uint64_t key, bool thorough) {
-    key_ = key;
-    thorough_ = thorough;
-    active_ = true;
+LogRecovery::~LogRecovery() {
+    MutexLock lock(mutex_);
+    if (file_ >= 0) ::close(file_);
 }
 
-IOStatus LogRecovery::judge(FileSystem& files, const std::string& path, bool clean) {
-    if (clean && !thorough_ && !cut_) return {};
+Result<void> LogRecovery::begin(std::uint64_t key, const std::string& directory, bool thorough) {
+    key_ = key;
+    thorough_ = thorough;
+    last_run_ = read_mark_file(key, directory);
+    active_ = true;
+    if (mutated(Mutant::synced_damage_recovered)) return {};
+    return require_log(last_run_, directory);
+}
+
+// Returns what SYNCED_LOG states about a log.
+LogRecovery::Evidence LogRecovery::stated(std::uint64_t log) const {
+    return {log == last_run_.log ? last_run_.bytes : 0, log < last_run_.log};
+}
+
+IOStatus LogRecovery::judge(FileSystem& files, const std::string& path, const LogTail& tail) {
+    Evidence evidence = stated(log_number(path).value_or(0));
+    const bool whole = tail.clean() && tail.end() >= evidence.synced && !evidence.all;
+    if (whole && !thorough_ && !cut_) return {};
     std::string log;
     if (auto status = rocksdb::ReadFileToString(&files, path, &log); !status.ok()) return status;
     const LogExtent extent = measure_log(log);
@@ -39,7 +93,6 @@ IOStatus LogRecovery::judge(FileSystem& files, const std::string& path, bool cle
         discarded_ += extent.written;
         return {};
     }
-    Evidence evidence;
     if (auto status = collect(files, path, log, evidence); !status.ok()) return status;
     const bool damaged = extent.intact < extent.written;
     const bool lost = extent.intact < evidence.synced || (damaged && evidence.all);
@@ -51,7 +104,7 @@ IOStatus LogRecovery::judge(FileSystem& files, const std::string& path, bool cle
     }
     if (damaged) {
         cut_ = true;
-        discarded_ += extent.written - extent.intact;
+        discarded_ += extent.discarded;
     }
     return {};
 }
@@ -85,11 +138,44 @@ IOStatus LogRecovery::collect(FileSystem& files, const std::string& path, std::s
     return {};
 }
 
-void LogRecovery::synced(std::uint64_t log, std::uint64_t bytes) {
+Result<void> LogRecovery::keep_marks(std::uint64_t key, const std::string& directory) {
+    const std::string path = directory + std::string(mark_file);
     MutexLock lock(mutex_);
-    if (log < synced_.log || (log == synced_.log && bytes <= synced_.bytes)) return;
-    synced_ = {log, bytes};
+    file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file_ < 0) return system_error("cannot open " + path, errno);
+    file_key_ = key;
+    // Allocates the space, so that later marks can be written even if the disk is full.
+    if (::lseek(file_, 0, SEEK_END) > 0) return {};
+    encode_sync_mark(key, synced_, bytes_);
+    const ssize_t size = ::pwrite(file_, bytes_.data(), bytes_.size(), 0);
+    if (size < 0) return system_error("cannot write to " + path, errno);
+    return {};
+}
+
+void LogRecovery::appended(std::uint64_t log, std::uint64_t bytes) {
+    MutexLock lock(mutex_);
+    appended_ = {log, bytes};
+}
+
+void LogRecovery::completed() {
+    MutexLock lock(mutex_);
+    written_ = appended_;
+}
+
+SyncMark LogRecovery::written() const {
+    MutexLock lock(mutex_);
+    return written_;
+}
+
+void LogRecovery::synced(const SyncMark& mark) {
+    MutexLock lock(mutex_);
+    if (mark.log < synced_.log || (mark.log == synced_.log && mark.bytes <= synced_.bytes)) return;
+    synced_ = mark;
     fresh_ = true;
+    if (file_ < 0) return;
+    encode_sync_mark(file_key_, synced_, bytes_);
+    // If this fails, the file contains an older mark, which is also true.
+    std::ignore = ::pwrite(file_, bytes_.data(), bytes_.size(), 0);
 }
 
 std::optional<SyncMark> LogRecovery::take_mark() {

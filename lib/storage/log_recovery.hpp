@@ -4,6 +4,10 @@
 //                       │                             │
 //                       └ all before it is synced     └ all before it is synced
 //
+// A log that was cut short has lost its last marks. Therefore, the file SYNCED_LOG in the directory
+// of the logs contains the newest mark, and is overwritten after each sync. It is not synced
+// itself: after a power failure, it contains an older mark, which is still true.
+//
 // At recovery, damage before the last known sync is corruption, because a power failure cannot
 // cause it. Damage after it may be a torn write. RocksDB then recovers the log up to the damage,
 // and the discarded bytes are counted.
@@ -17,7 +21,10 @@
 
 #include <rocksdb/file_system.h>
 
+#include <rocklock/result.hpp>
+
 #include "base/mutex.hpp"
+#include "storage/log_tail.hpp"
 #include "storage/sync_marks.hpp"
 
 namespace rocklock {
@@ -25,25 +32,43 @@ namespace rocklock {
 // Returns the number in the file name of a log, or nullopt if the file is not a log.
 std::optional<std::uint64_t> log_number(const std::string& path);
 
-// Threads: thread-safe. begin(), end() and judge() are called by the thread that opens the store.
+// Threads: thread-safe. begin(), end() and judge() are called by the thread that opens the store,
+// appended() and completed() by one thread at a time.
 class LogRecovery {
 public:
+    LogRecovery() = default;
+    LogRecovery(const LogRecovery&) = delete;
+    LogRecovery& operator=(const LogRecovery&) = delete;
+    ~LogRecovery();
+
     // From now on until end(), logs are judged when they are read. `key` is the key of the sync
-    // marks. If `thorough` is true, all records are verified. Otherwise only a log without a clean
-    // end is judged, and RocksDB verifies the records.
-    void begin(std::uint64_t key, bool thorough);
+    // marks, and `directory` contains the logs. If `thorough` is true, all records are verified.
+    // Otherwise only a log that has no clean end or is shorter than SYNCED_LOG states is judged,
+    // and RocksDB verifies the records. Errors: corrupt if a synced log is missing; io_error.
+    Result<void> begin(std::uint64_t key, const std::string& directory, bool thorough);
     void end() { active_ = false; }
     bool active() const { return active_; }
 
-    // Called before RocksDB replays the log at `path`. Errors: Corruption if synced bytes are
-    // damaged or missing; read errors.
-    rocksdb::IOStatus judge(rocksdb::FileSystem& files, const std::string& path, bool clean);
+    // Called before RocksDB replays the log at `path`, which has the end `tail`. Errors: Corruption
+    // if synced bytes are damaged or missing; read errors.
+    rocksdb::IOStatus judge(rocksdb::FileSystem& files, const std::string& path,
+                            const LogTail& tail);
 
     // Returns how many bytes at the end of the logs recovery has discarded.
     std::uint64_t discarded() const { return discarded_; }
 
-    // Records that a log is synced up to `bytes`.
-    void synced(std::uint64_t log, std::uint64_t bytes);
+    // From now on, writes each mark to SYNCED_LOG in `directory`. `key` is the key of the marks.
+    // Errors: as system_error().
+    Result<void> keep_marks(std::uint64_t key, const std::string& directory);
+
+    // Records that `bytes` bytes of a log were written. They may end within a record.
+    void appended(std::uint64_t log, std::uint64_t bytes);
+    // Records that the bytes that were appended end with a complete record.
+    void completed();
+    // Returns the end of the last complete record that was written.
+    SyncMark written() const;
+    // Records that a log is synced up to `mark`, which is the end of a record.
+    void synced(const SyncMark& mark);
     // Returns the mark for the next commit, or nullopt if no sync was completed since the last
     // mark.
     std::optional<SyncMark> take_mark();
@@ -59,16 +84,25 @@ private:
 
     rocksdb::IOStatus collect(rocksdb::FileSystem& files, const std::string& path,
                               std::string_view log, Evidence& evidence) const;
+    Evidence stated(std::uint64_t log) const;
 
     std::atomic<bool> active_{false};
     std::uint64_t key_ = 0;
+    // The mark that SYNCED_LOG contained when the store was opened.
+    SyncMark last_run_;
     bool thorough_ = false;
     // Whether a log was cut at its damage. Later logs are then not replayed.
     bool cut_ = false;
     std::atomic<std::uint64_t> discarded_{0};
 
-    Mutex mutex_;
+    mutable Mutex mutex_;
+    SyncMark appended_ ROCKLOCK_GUARDED_BY(mutex_);
+    SyncMark written_ ROCKLOCK_GUARDED_BY(mutex_);
     SyncMark synced_ ROCKLOCK_GUARDED_BY(mutex_);
+    // SYNCED_LOG, or -1, and the key and the bytes of the marks in it.
+    int file_ ROCKLOCK_GUARDED_BY(mutex_) = -1;
+    std::uint64_t file_key_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
+    std::string bytes_ ROCKLOCK_GUARDED_BY(mutex_);
     bool fresh_ ROCKLOCK_GUARDED_BY(mutex_) = false;
 };
 

@@ -62,8 +62,11 @@ Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const Rocksd
         if (auto known = require_known_families(directory, whole); !known) return known;
     }
     rocksdb::DB* opened = nullptr;
-    recovery_.begin(sync_mark_key(without_newline(std::move(identity))),
-                    log_end == LogEnd::power_cut);
+    if (directory.existing()) {
+        auto begun = recovery_.begin(sync_mark_key(without_newline(std::move(identity))),
+                                     directory.database(), log_end == LogEnd::power_cut);
+        if (!begun) return about_damage(begun.error(), directory);
+    }
     const auto status =
         use ? rocksdb::DB::Open(whole, directory.database(), families, &handles_, &opened)
             : rocksdb::DB::OpenForReadOnly(whole, directory.database(), families, &handles_,
@@ -71,8 +74,7 @@ Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const Rocksd
     recovery_.end();
     if (!status.ok()) return to_open_error(status, directory);
     db_.reset(opened);
-    if (use) read_mark_key();
-    return {};
+    return use ? keep_marks(directory) : Result<void>();
 }
 
 const std::string* RocksdbDatabase::sync_mark() const {
@@ -82,11 +84,25 @@ const std::string* RocksdbDatabase::sync_mark() const {
     return &mark_;
 }
 
+void RocksdbDatabase::completed(bool synced) const {
+    recovery_.completed();
+    if (synced) recovery_.synced(recovery_.written());
+}
+
+rocksdb::Status RocksdbDatabase::sync() const {
+    // Read before the sync: records that are written meanwhile may not be part of it.
+    const SyncMark through = recovery_.written();
+    auto status = db_->SyncWAL();
+    if (status.ok()) recovery_.synced(through);
+    return status;
+}
+
 // Called after the open, since RocksDB creates the identity of a new database.
-void RocksdbDatabase::read_mark_key() {
+Result<void> RocksdbDatabase::keep_marks(const StoreDirectory& directory) {
     std::string identity;
     std::ignore = db_->GetDbIdentity(identity);
     mark_key_ = sync_mark_key(without_newline(std::move(identity)));
+    return recovery_.keep_marks(mark_key_, directory.database());
 }
 
 }  // namespace rocklock

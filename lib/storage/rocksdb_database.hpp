@@ -39,6 +39,11 @@ public:
     // Returns the sync mark for the next commit, or null if there is no new one. Threads: one at a
     // time.
     const std::string* sync_mark() const;
+    // Must be called after each successful write to the database, by the thread that writes.
+    // `synced` is whether the write was also synced.
+    void completed(bool synced) const;
+    // Syncs the logs. Threads: thread-safe, also during writes.
+    rocksdb::Status sync() const;
     std::uint64_t discarded_log_bytes() const { return recovery_.discarded(); }
 
     rocksdb::DB& operator*() const { return *db_; }
@@ -50,7 +55,7 @@ public:
     const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
 
 private:
-    void read_mark_key();
+    Result<void> keep_marks(const StoreDirectory& directory);
 
     MadeHere made_here_;
     mutable LogRecovery recovery_;

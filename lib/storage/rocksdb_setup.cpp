@@ -97,6 +97,10 @@ Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directo
                                       error.message.ends_with("Read-only file system"))) {
         error.code = ErrorCode::read_only;
     }
+    return about_damage(std::move(error), directory);
+}
+
+Error about_damage(Error error, const StoreDirectory& directory) {
     if (error.code == ErrorCode::corrupt) {
         error.message = "the store in " + directory.database() +
                         " is damaged, and no lock is granted from it; " + error.message;

@@ -24,6 +24,8 @@ inline constexpr std::array<const char*, family_count> family_names = {"meta", "
 Error to_error(const rocksdb::Status& status);
 // Returns the error of a failed open. In an existing store, a missing file means corruption.
 Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directory);
+// If the error reports corruption, adds which store is damaged.
+Error about_damage(Error error, const StoreDirectory& directory);
 
 // Which damage at the end of a log is tolerated when the store is opened.
 enum class LogEnd : std::uint8_t {

@@ -80,13 +80,14 @@ public:
             known_.forget();
             return to_error(status);
         }
+        database_.completed(options.sync);
         kill_point(KillPoint::after_write);
         note(batches);
         return sync && apart ? this->sync() : Result<void>();
     }
 
     Result<void> sync() override {
-        const auto status = database_->SyncWAL();
+        const auto status = database_.sync();
         if (!status.ok()) return to_error(status);
         kill_point(KillPoint::after_sync);
         return {};

@@ -217,8 +217,8 @@ Result<void> StoreDirectory::inspect_database() {
             return Error(ErrorCode::corrupt, database() + "/CURRENT is missing; restore a backup");
         }
         // The files of an interrupted creation.
-        if (name == "LOCK" || name == "IDENTITY" || name.starts_with("MANIFEST-") ||
-            name.ends_with(".dbtmp")) {
+        if (name == "LOCK" || name == "IDENTITY" || name == "SYNCED_LOG" ||
+            name.starts_with("MANIFEST-") || name.ends_with(".dbtmp")) {
             continue;
         }
         return Error(ErrorCode::not_a_store,

@@ -48,6 +48,16 @@ void encode_sync_mark(std::uint64_t key, const SyncMark& mark, std::string& out)
     ROCKLOCK_ASSERT(out.size() == mark_bytes);
 }
 
+std::optional<SyncMark> decode_sync_mark(std::uint64_t key, std::string_view bytes) {
+    if (bytes.size() < mark_bytes) return std::nullopt;
+    Reader reader(bytes);
+    if (*reader.u64() != key) return std::nullopt;
+    SyncMark mark;
+    mark.log = *reader.u64();
+    mark.bytes = *reader.u64();
+    return *reader.u64() == check_of(key, mark) ? std::optional(mark) : std::nullopt;
+}
+
 std::vector<SyncMark> find_sync_marks(std::uint64_t key, std::string_view log) {
     std::string wanted;
     append_u64(wanted, key);
@@ -56,11 +66,8 @@ std::vector<SyncMark> find_sync_marks(std::uint64_t key, std::string_view log) {
     for (std::size_t at = stream.find(wanted);
          at != std::string::npos && at + mark_bytes <= stream.size();
          at = stream.find(wanted, at + 1)) {
-        Reader reader(std::string_view(stream).substr(at + sizeof key));
-        SyncMark mark;
-        mark.log = *reader.u64();
-        mark.bytes = *reader.u64();
-        if (*reader.u64() == check_of(key, mark)) marks.push_back(mark);
+        const auto mark = decode_sync_mark(key, std::string_view(stream).substr(at));
+        if (mark) marks.push_back(*mark);
     }
     return marks;
 }
@@ -88,6 +95,10 @@ LogExtent measure_log(std::string_view log) {
     const auto last = log.find_last_not_of('\0');
     extent.written = std::max(extent.intact, last == std::string_view::npos ? 0 : last + 1);
     ROCKLOCK_ASSERT(extent.intact <= extent.written && extent.written <= log.size());
+    // A record that was written only partly can begin with a few zeros.
+    const auto rest = log.substr(extent.intact, extent.written - extent.intact);
+    const auto zeros = std::min(rest.find_first_not_of('\0'), rest.size());
+    extent.discarded = rest.size() - (zeros < LogTail::header_bytes ? 0 : zeros);
     return extent;
 }
 

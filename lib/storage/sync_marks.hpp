@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,9 @@ std::uint64_t sync_mark_key(std::string_view identity);
 // Writes the bytes of a mark to `out`, and reuses its memory.
 void encode_sync_mark(std::uint64_t key, const SyncMark& mark, std::string& out);
 
+// Returns the mark at the beginning of `bytes`, or nullopt if there is none.
+std::optional<SyncMark> decode_sync_mark(std::uint64_t key, std::string_view bytes);
+
 // Returns all marks in the bytes of one log, even if parts of it are damaged.
 std::vector<SyncMark> find_sync_marks(std::uint64_t key, std::string_view log);
 
@@ -40,6 +44,9 @@ struct LogExtent {
     std::uint64_t intact = 0;
     // The end of the last byte that is not zero, or `intact` if that is greater.
     std::uint64_t written = 0;
+    // The number of bytes after `intact` that hold data: those up to `written`, without
+    // preallocated zeros at their beginning.
+    std::uint64_t discarded = 0;
 };
 
 // Verifies the checksums of a log's records from the beginning, and returns how far they are

@@ -1,8 +1,8 @@
 // A process is killed, one byte of its store changes, and the machine reboots.
 //
-// After that the store either contains everything that was synced, or fails to open. Only the last
-// synced group may be missing, because no later record proves that it was synced. The store reports
-// how many bytes it has discarded then.
+// After that the store either contains everything that was synced, or fails to open. If a power
+// failure has left no SYNCED_LOG, the last synced group may be missing, because no later record
+// proves that it was synced. The store reports how many bytes it has discarded then.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -43,6 +43,7 @@ std::string key_of(int number) {
 // The result of opening the store.
 struct Found {
     bool refused = false;
+    std::string message;
     // The number of commits before the first missing one.
     int there = 0;
     std::uint64_t discarded = 0;
@@ -51,6 +52,11 @@ struct Found {
 // A store that was synced after each commit until its process was killed. It had been closed once
 // before: the commits before that are in tables, the others in a log.
 struct Fixture {
+    // Whether the store has SYNCED_LOG. If it has an older one, as after a power failure, it states
+    // less.
+    enum class Position : std::uint8_t { known, lost };
+    static constexpr const char* synced_log = "db/SYNCED_LOG";
+
     static constexpr int count = 600;
     static constexpr int in_tables = 200;
 
@@ -96,24 +102,32 @@ struct Fixture {
         return static_cast<std::size_t>(measure_log(log).written);
     }
 
-    // Opens a copy of the store in which `file` has the given bytes.
-    Found open_with(const fs::path& file, const std::string& bytes, const char* boot = "boot-2") {
+    // Opens a copy of the store in which `file` has the given bytes, or does not exist if `bytes`
+    // is null.
+    Found open_with(const fs::path& file, const std::string* bytes, const char* boot = "boot-2",
+                    Position position = Position::known) {
         const std::string copy = directory / "copy";
         fs::remove_all(copy);
         fs::copy(path, copy, fs::copy_options::recursive);
-        std::ofstream(fs::path(copy) / file, std::ios::binary) << bytes;
+        if (position == Position::lost) BOOST_REQUIRE(fs::remove(fs::path(copy) / synced_log));
+        if (bytes != nullptr) {
+            std::ofstream(fs::path(copy) / file, std::ios::binary) << *bytes;
+        } else {
+            BOOST_REQUIRE(fs::remove(fs::path(copy) / file));
+        }
         SimulatedClock later;
         later.reboot(boot);
         const auto storage = open_rocksdb_storage(copy, later, {});
         if (!storage) {
             BOOST_TEST_MESSAGE(file.string() << ": " << storage.error().message);
-            return {.refused = true};
+            BOOST_TEST((storage.error().code == ErrorCode::corrupt));
+            return {.refused = true, .message = storage.error().message};
         }
         Found found;
         found.discarded = (*storage)->discarded_log_bytes();
         for (; found.there < count; ++found.there) {
             const auto value = (*storage)->get(Family::locks, key_of(found.there));
-            if (!value) return {.refused = true};
+            if (!value) return {.refused = true, .message = value.error().message};
             if (!*value) break;
             BOOST_TEST(**value == "12345678" + std::string(200, 'x'));
         }
@@ -123,13 +137,19 @@ struct Fixture {
     void flip_and_judge(const fs::path& file, std::size_t place, unsigned bit) {
         std::string bytes = contents(fs::path(path) / file);
         bytes[place] = static_cast<char>(bytes[place] ^ (1U << bit));
-        const Found found = open_with(file, bytes);
+        const Found found = open_with(file, &bytes);
         BOOST_TEST_CONTEXT("bit " << bit << " of byte " << place << " of " << file.string()) {
-            if (found.refused) return;
-            BOOST_TEST(found.there >= count - 1);
-            if (found.there < count) BOOST_TEST(found.discarded > 0U);
+            BOOST_TEST((found.refused || found.there >= least_with(file)));
+            if (file == synced_log) return;
+            const Found later = open_with(file, &bytes, "boot-2", Position::lost);
+            if (later.refused) return;
+            BOOST_TEST(later.there >= count - 1);
+            if (later.there < count) BOOST_TEST(later.discarded > 0U);
         }
     }
+
+    // If SYNCED_LOG itself is damaged, the position is not known.
+    int least_with(const fs::path& file) const { return file == synced_log ? count - 1 : count; }
 };
 
 }  // namespace
@@ -161,25 +181,65 @@ BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_length_is_wrong, Fixture) {
     }
     std::string longer = bytes;
     longer[5] = static_cast<char>(longer[5] ^ 0x40);
-    BOOST_TEST(open_with(log, longer).refused);
-    BOOST_TEST(open_with(log, longer, "boot-1").refused);
+    for (const Position position : {Position::known, Position::lost}) {
+        BOOST_TEST(open_with(log, &longer, "boot-2", position).refused);
+        BOOST_TEST(open_with(log, &longer, "boot-1", position).refused);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(is_refused_if_it_is_shorter_than_the_synced_part, Fixture) {
+    const fs::path& log = logs.back();
+    const std::string bytes = contents(fs::path(path) / log);
+    const std::size_t size = written_of(bytes);
+    // The end of the record before the last one: no record is incomplete.
+    const std::size_t boundary = measure_log(bytes.substr(0, size - 1)).intact;
+    BOOST_REQUIRE(boundary > size - 1'000);
+    for (const char* const boot : {"boot-1", "boot-2"}) {
+        for (const std::size_t length :
+             {std::size_t{0}, std::size_t{1}, size / 3, size / 2, boundary, size - 1}) {
+            BOOST_TEST_CONTEXT(length << " of " << size << " bytes, " << boot) {
+                const std::string cut = bytes.substr(0, length);
+                const Found found = open_with(log, &cut, boot);
+                BOOST_TEST(found.refused);
+                BOOST_TEST(found.message.find("is damaged and nothing is granted from it") !=
+                           std::string::npos);
+            }
+        }
+        BOOST_TEST(open_with(log, nullptr, boot).refused);
+        // Only preallocated zeros are missing.
+        const std::string whole = bytes.substr(0, size);
+        BOOST_TEST(open_with(log, &whole, boot).there == count);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(is_read_up_to_a_torn_write_and_reports_the_discarded_bytes, Fixture) {
     const fs::path& log = logs.back();
     const std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);
-    const Found whole = open_with(log, bytes);
+    const Found whole = open_with(log, &bytes);
     BOOST_TEST(whole.there == count);
     BOOST_TEST(whole.discarded == 0U);
     for (const char* const boot : {"boot-1", "boot-2"}) {
         std::string torn = bytes;
         std::fill(torn.begin() + static_cast<std::ptrdiff_t>(size - 20), torn.end(), '\0');
-        const Found found = open_with(log, torn, boot);
+        BOOST_TEST(open_with(log, &torn, boot).refused);
+        const Found found = open_with(log, &torn, boot, Position::lost);
         BOOST_TEST(found.there == count - 1);
         BOOST_TEST(found.discarded == measure_log(torn).written - measure_log(torn).intact);
         BOOST_TEST(found.discarded > 200U);
     }
+}
+
+BOOST_FIXTURE_TEST_CASE(does_not_count_preallocated_zeros_as_discarded, Fixture) {
+    const fs::path& log = logs.back();
+    std::string bytes = contents(fs::path(path) / log);
+    const std::size_t size = written_of(bytes);
+    BOOST_REQUIRE(bytes.size() > size + 50'000);
+    bytes[size + 40'000] = 'x';
+    bytes[size + 40'009] = 'x';
+    const Found found = open_with(log, &bytes);
+    BOOST_TEST(found.there == count);
+    BOOST_TEST(found.discarded == 10U);
 }
 
 BOOST_FIXTURE_TEST_CASE(is_refused_if_its_synced_end_is_missing, Fixture) {
@@ -190,7 +250,8 @@ BOOST_FIXTURE_TEST_CASE(is_refused_if_its_synced_end_is_missing, Fixture) {
     for (const std::size_t lost : {1'000, 1'500}) {
         std::string torn = bytes;
         std::fill_n(torn.begin() + static_cast<std::ptrdiff_t>(size - lost), 400, '\0');
-        BOOST_TEST(open_with(log, torn).refused);
+        BOOST_TEST(open_with(log, &torn).refused);
+        BOOST_TEST(open_with(log, &torn, "boot-2", Position::lost).refused);
     }
 }
 
@@ -226,11 +287,11 @@ BOOST_AUTO_TEST_CASE(is_refused_if_a_later_log_records_that_it_was_synced) {
         std::ofstream(directory / "000004.log", std::ios::binary) << first;
         std::ofstream(directory / "000007.log", std::ios::binary) << second;
         LogRecovery recovery;
-        recovery.begin(key, true);
+        recovery.begin(key, directory / "", true).value();
         auto& files = *rocksdb::FileSystem::Default();
-        const auto status = recovery.judge(files, directory / "000004.log", false);
+        const auto status = recovery.judge(files, directory / "000004.log", LogTail());
         if (!status.ok()) return -1;
-        BOOST_REQUIRE(recovery.judge(files, directory / "000007.log", true).ok());
+        BOOST_REQUIRE(recovery.judge(files, directory / "000007.log", LogTail()).ok());
         return static_cast<int>(recovery.discarded());
     };
     const std::string torn = "half a record";

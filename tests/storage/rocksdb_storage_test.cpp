@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(in_the_middle_of_the_log_is_corruption) {
 }
 
 BOOST_AUTO_TEST_CASE(at_the_end_of_the_log_is_a_write_cut_short) {
-    leave_by_crash();
+    leave_by_crash(Durability::written);
     const auto log = database_file(path, ".log");
     fs::resize_file(log, fs::file_size(log) - 5);
     auto storage = open().value();
