@@ -28,7 +28,8 @@ int fail(const Error& error, const Arguments* arguments) {
 }
 
 Error about_store(Error error, const std::string& store) {
-    if (error.code == ErrorCode::corrupt && error.message.find(store) == std::string::npos) {
+    if (error.code == ErrorCode::corrupt &&
+        error.message.find("the store in " + store) == std::string::npos) {
         error.message = "the store in " + store + " is damaged: " + error.message;
     }
     return error;

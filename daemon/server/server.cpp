@@ -113,6 +113,8 @@ private:
     ProcessWatch watch_;
     std::atomic<bool> stopping_{false};
     CallRecorder recorder_;
+    // An SDK repeats a call that failed with status 500.
+    RateLimiter damage_logged_{std::chrono::milliseconds{1000}, 10};
     Dispatcher dispatcher_;
     StatusPages pages_;
     // The threads that serve connections. New connections are assigned round-robin.
@@ -212,10 +214,22 @@ std::function<void()> Server::flush_of_tables() {
     return [this] { flush_soon(); };
 }
 
-// A failed read may be caused by one bad block of the disk. The server stops only if the storage
-// has failed as a whole.
+// A call of a table failed because of the server. If the storage has failed as a whole, the server
+// stops. That includes damage in the lock state. Damage in the data of a table fails only the calls
+// that read it.
 void Server::judge(const Error& error) {
-    if (parts_.database.storage().failure()) recorder_.judge(error);
+    if (parts_.database.storage().failure()) return recorder_.judge(error);
+    if (error.code != ErrorCode::corrupt) return;
+    const auto count = damage_logged_.let_through(steady_clock::now());
+    if (count == 0) return;
+    LogEvent event{
+        LogLevel::error,
+        "damaged_data",
+        "a call failed because data of a table is damaged: check the store with `rocklock "
+        "db check`, and restore a backup",
+        {{"error", error.message}}};
+    if (count > 1) event.facts.emplace_back("untold", count - 1);
+    parts_.log.write(event);
 }
 
 std::optional<Error> Server::run() {

@@ -87,7 +87,8 @@ public:
     bool done(CommitNumber number, Durability durability) const;
     std::optional<Error> failure() const;
 
-    // Fails the store permanently, like a failed write. Used when a reader finds corruption.
+    // Fails the store permanently, like a failed write. Used when a reader finds damage
+    // in the lock state.
     void fail(const Error& error);
 
     // Makes all queued commits durable. Later commits fail with `closing`.

@@ -12,9 +12,14 @@ namespace rocklock {
 Error deadline_passed();
 Error precondition_failed(const Precondition& precondition);
 
+// Returns whether a read of this family that failed with `error` must fail the whole store: it
+// found damage in the lock state. Damage to an item, an index entry or the audit concerns only the
+// calls that read it.
+bool fails_store(const Error& error, Family family);
+
 // Returns nullopt if the batch may be applied, otherwise the reason why not.
 // `version_of_key(family, key)` returns a Result with the current version of a key, or nullopt if
-// the key is absent. Errors: those of `version_of_key`.
+// the key is absent. Errors: those of `version_of_key`, unless they concern only this batch.
 template <typename VersionOfKey>
 Result<std::optional<Error>> judge(const Batch& batch, BootTime now,
                                    const VersionOfKey& version_of_key) {
@@ -22,7 +27,12 @@ Result<std::optional<Error>> judge(const Batch& batch, BootTime now,
     for (const Precondition& precondition : batch.preconditions) {
         Result<std::optional<std::uint64_t>> present =
             version_of_key(precondition.family, std::string_view(precondition.key));
-        if (!present) return std::move(present).error();
+        if (!present) {
+            const Error& error = present.error();
+            const bool damaged = error.code == ErrorCode::corrupt;
+            if (damaged && !fails_store(error, precondition.family)) return std::optional(error);
+            return std::move(present).error();
+        }
         if (*present != precondition.version)
             return std::optional(precondition_failed(precondition));
     }

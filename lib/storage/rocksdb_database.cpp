@@ -43,6 +43,7 @@ RocksdbDatabase::~RocksdbDatabase() {
         std::ignore = env_.release();
         return;
     }
+    damage_->detach();
     for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
 }
 
@@ -52,7 +53,8 @@ Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const Rocksd
     const bool creating = use && !directory.marker();
     LogEnd log_end = same_boot ? LogEnd::killed : LogEnd::power_cut;
     if (options.purpose == Purpose::check) log_end = LogEnd::whole;
-    const auto whole = database_options(options, creating, log_end, *env_);
+    auto whole = database_options(options, creating, log_end, *env_);
+    whole.listeners.push_back(damage_);
     const auto families = family_descriptors(options);
     // A database without the file IDENTITY has no sync marks.
     std::string identity;
@@ -74,6 +76,10 @@ Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const Rocksd
     recovery_.end();
     if (!status.ok()) return to_open_error(status, directory);
     db_.reset(opened);
+    damage_->attach([this](Family damaged) {
+        // If this fails, RocksDB tries to merge again each second.
+        std::ignore = db_->SetOptions(family(damaged), {{"disable_auto_compactions", "true"}});
+    });
     return use ? keep_marks(directory) : Result<void>();
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/assert.hpp"
 #include "base/fork.hpp"
+#include "storage/compaction_damage.hpp"
 #include "storage/log_files.hpp"
 #include "storage/log_recovery.hpp"
 
@@ -61,6 +62,7 @@ private:
     mutable LogRecovery recovery_;
     std::uint64_t mark_key_ = 0;
     mutable std::string mark_;
+    std::shared_ptr<CompactionDamage> damage_ = std::make_shared<CompactionDamage>();
     std::unique_ptr<rocksdb::Env> env_ = make_log_env(recovery_);
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;

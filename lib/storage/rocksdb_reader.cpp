@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include "base/fork.hpp"
+#include "storage/preconditions.hpp"
 #include "storage/rocksdb_setup.hpp"
 
 namespace rocklock {
@@ -32,6 +33,7 @@ public:
         // RocksDB requires ordered bounds.
         if (!last_.empty() && last_ <= first_) return;
         direction_ = direction;
+        family_ = family;
         iterator_.reset(
             reader_.database()->NewIterator(options_, reader_.database().family(family)));
         if (direction == Direction::forwards) {
@@ -54,7 +56,7 @@ public:
     }
     Result<void> status() const override {
         if (!iterator_ || iterator_->status().ok()) return {};
-        return reader_.report(iterator_->status());
+        return reader_.report(iterator_->status(), family_);
     }
 
 private:
@@ -65,6 +67,7 @@ private:
     const rocksdb::Slice upper_;
     rocksdb::ReadOptions options_;
     Direction direction_ = Direction::forwards;
+    Family family_ = Family::meta;
     std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
@@ -137,7 +140,7 @@ Result<std::optional<std::string>> RocksdbReader::get(const rocksdb::ReadOptions
     const auto status = database_->Get(options, database_.family(family), key, &value);
     if (status.ok()) return std::optional(std::move(value));
     if (status.IsNotFound()) return std::optional<std::string>();
-    return report(status);
+    return report(status, family);
 }
 
 CachedValue RocksdbReader::get_cached(Family family, std::string_view key,
@@ -151,9 +154,9 @@ CachedValue RocksdbReader::get_cached(Family family, std::string_view key,
     return {true, value.ToString()};
 }
 
-Error RocksdbReader::report(const rocksdb::Status& status) const {
+Error RocksdbReader::report(const rocksdb::Status& status, Family family) const {
     Error error = to_error(status);
-    if (error.code == ErrorCode::corrupt) group_.fail(error);
+    if (fails_store(error, family)) group_.fail(error);
     return error;
 }
 

@@ -17,7 +17,8 @@
 
 namespace rocklock {
 
-// Reads from a snapshot or the current state. If a read finds corruption, the store fails.
+// Reads from a snapshot or the current state. If a read finds corruption in the lock state, the
+// store fails; in other families, only the read fails.
 //
 // Threads:  thread-safe.
 // Lifetime: `database` and `group` must outlive it.
@@ -31,7 +32,7 @@ public:
     // Never reads a file.
     CachedValue get_cached(Family family, std::string_view key, std::size_t max_bytes) const;
 
-    Error report(const rocksdb::Status& status) const;
+    Error report(const rocksdb::Status& status, Family family) const;
 
     const RocksdbDatabase& database() const { return database_; }
 

@@ -45,6 +45,11 @@ Result<void> Storage::verify() const { return {}; }
 
 std::uint64_t version_of(std::string_view value) { return Reader(value).u64().value_or(0); }
 
+bool fails_store(const Error& error, Family family) {
+    const bool lock_state = family == Family::meta || family == Family::locks;
+    return error.code == ErrorCode::corrupt && lock_state;
+}
+
 Error deadline_passed() {
     return Error(ErrorCode::precondition_failed, "the batch was not committed before its deadline");
 }

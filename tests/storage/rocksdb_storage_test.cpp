@@ -434,7 +434,7 @@ BOOST_AUTO_TEST_CASE(to_the_list_of_files_is_corruption) {
     BOOST_TEST(read(*open().value(), "k9") != "none");
 }
 
-BOOST_AUTO_TEST_CASE(to_a_table_is_found_when_it_is_read_and_fails_the_store) {
+BOOST_AUTO_TEST_CASE(to_the_lock_state_is_found_when_it_is_read_and_fails_the_store) {
     leave_by_crash();
     open().value()->close().value();
     for (const auto& entry : fs::directory_iterator(path + "/db")) {

@@ -101,7 +101,7 @@ enum class ErrorCode : std::uint8_t {
     read_only,
     // The store was written by a newer version.
     newer_format,
-    // The contents of the store are damaged or inconsistent. No lock is granted.
+    // Contents of the store are damaged. If they belong to the lock state, no lock is granted.
     corrupt,
 };
 
