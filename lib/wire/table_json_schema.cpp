@@ -1,7 +1,12 @@
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "wire/table_json.hpp"
 
@@ -132,12 +137,48 @@ UpdateTable::GlobalIndexUpdate read_index_update(const MemberReader& json) {
     return update;
 }
 
-// Streams are not implemented. A request that enables one is refused, because its sender would rely
-// on it.
-void refuse_streams(const MemberReader& json) {
+// The members of the requests that are not implemented, and the feature that each belongs to. A
+// request with one of them is refused, because its sender would rely on it. Members that are
+// unknown in the API are ignored, as in the service.
+struct UnimplementedMember {
+    std::string_view name;
+    std::string_view feature;
+};
+constexpr std::string_view global_tables = "global tables are";
+constexpr std::string_view vector_indexes = "vector indexes are";
+constexpr std::array<UnimplementedMember, 4> not_in_create_table = {
+    {{"GlobalTableSettingsReplicationMode", global_tables},
+     {"GlobalTableSourceArn", global_tables},
+     {"ResourcePolicy", "access control by policies is"},
+     {"VectorIndexes", vector_indexes}}};
+constexpr std::array<UnimplementedMember, 6> not_in_update_table = {
+    {{"DisassociationProtectionEnabled", global_tables},
+     {"GlobalTableSettingsReplicationMode", global_tables},
+     {"GlobalTableWitnessUpdates", global_tables},
+     {"MultiRegionConsistency", global_tables},
+     {"ReplicaUpdates", global_tables},
+     {"VectorIndexUpdates", vector_indexes}}};
+
+void refuse_member(const MemberReader& json, std::string_view name, std::string_view feature) {
+    json.faults().invalid(std::string(name) + ": " + std::string(feature) +
+                          " not supported; omit this member");
+}
+
+template <std::size_t count>
+void refuse_unimplemented(const MemberReader& json,
+                          const std::array<UnimplementedMember, count>& members) {
+    for (const auto& [name, feature] : members) {
+        if (json.has(name)) refuse_member(json, name, feature);
+    }
+}
+
+// A new table may be requested without a stream, but a table has no stream that can be disabled.
+void refuse_streams(const MemberReader& json, bool may_disable) {
     const auto streams = json.structure("StreamSpecification");
-    if (!streams || !streams->truth("StreamEnabled").value_or(false)) return;
-    json.faults().invalid("StreamSpecification: streams are not supported");
+    if (!streams) return;
+    streams->require("StreamEnabled");
+    if (may_disable && !streams->truth("StreamEnabled").value_or(false)) return;
+    refuse_member(json, "StreamSpecification", "streams are");
 }
 
 // ---- Answers ----
@@ -346,7 +387,8 @@ CreateTable read_create_table(const MemberReader& json) {
     request.on_demand = read_on_demand(json);
     request.warm = read_warm(json);
     request.encryption = read_encryption(json).value_or(ServerSideEncryption());
-    refuse_streams(json);
+    refuse_streams(json, true);
+    refuse_unimplemented(json, not_in_create_table);
     return request;
 }
 
@@ -361,7 +403,8 @@ UpdateTable read_update_table(const MemberReader& json) {
     request.on_demand = read_on_demand(json);
     request.warm = read_warm(json);
     request.encryption = read_encryption(json);
-    refuse_streams(json);
+    refuse_streams(json, false);
+    refuse_unimplemented(json, not_in_update_table);
     if (const auto updates = json.structures("GlobalSecondaryIndexUpdates")) {
         auto& list = request.global_index_updates.emplace();
         for (const auto& update : *updates) list.push_back(read_index_update(update));

@@ -149,10 +149,44 @@ BOOST_AUTO_TEST_CASE(for_streams_is_refused) {
     std::string request(with_indexes);
     request.insert(1,
                    R"("StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"},)");
-    BOOST_TEST(has(world.ask("CreateTable", request), "streams are not supported"));
+    BOOST_TEST(has(world.ask("CreateTable", request),
+                   "StreamSpecification: streams are not supported; omit this member"));
     request = with_indexes;
     request.insert(1, R"("StreamSpecification":{"StreamEnabled":false},)");
     BOOST_TEST(has(world.ask("CreateTable", request), "TableDescription"));
+    // There is no stream that could be disabled.
+    BOOST_TEST(has(world.ask("UpdateTable", R"({"TableName":"things",
+                                               "StreamSpecification":{"StreamEnabled":false}})"),
+                   "StreamSpecification: streams are not supported; omit this member"));
+}
+
+BOOST_AUTO_TEST_CASE(with_a_member_that_is_not_implemented_is_refused) {
+    const World world;
+    const auto refused = [](std::string_view name) { return std::string(name) + ": "; };
+    for (const std::string member : {"GlobalTableSettingsReplicationMode", "GlobalTableSourceArn",
+                                     "ResourcePolicy", "VectorIndexes"}) {
+        std::string request(with_indexes);
+        request.insert(1, '"' + member + R"(":"x",)");
+        const auto answer = world.ask("CreateTable", request);
+        BOOST_TEST(has(answer, "ValidationException"), answer);
+        BOOST_TEST(has(answer, refused(member)), answer);
+        BOOST_TEST(has(answer, "not supported; omit this member"), answer);
+    }
+    BOOST_TEST(has(world.ask("CreateTable", with_indexes), "TableDescription"));
+    for (const std::string member :
+         {"DisassociationProtectionEnabled", "GlobalTableSettingsReplicationMode",
+          "GlobalTableWitnessUpdates", "MultiRegionConsistency", "ReplicaUpdates",
+          "VectorIndexUpdates"}) {
+        for (const std::string beside : {"", R"(,"DeletionProtectionEnabled":true)"}) {
+            const auto answer = world.ask(
+                "UpdateTable", R"({"TableName":"things",")" + member + R"(":[{}])" + beside + "}");
+            BOOST_TEST(has(answer, "ValidationException"), answer);
+            BOOST_TEST(has(answer, refused(member)), answer);
+            BOOST_TEST(has(answer, "not supported; omit this member"), answer);
+        }
+    }
+    BOOST_TEST(has(world.ask("DescribeTable", R"({"TableName":"things"})"),
+                   R"("DeletionProtectionEnabled":false)"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
