@@ -161,6 +161,9 @@ int serve_verb(const Arguments& arguments) {
         print_setting("db", places->store);
         print_setting("durability", settings->get("durability", "durable"));
         print_setting("idle-exit", settings->get("idle-exit", "0"));
+        const bool shared = arguments.has("allow-shared-store");
+        print_setting("allow-shared-store",
+                      {shared ? "yes" : "no", shared ? "the command line" : "default"});
         for (const auto& [name, value] : operation_defaults) {
             print_setting(name, settings->get(name, value));
         }

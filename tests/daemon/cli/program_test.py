@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import pty
+import re
 import subprocess
 import time
 
@@ -142,6 +143,15 @@ class Settings(Sandbox):
         self.assertEqual(self.config(variable)["durability"], ("durable", "ROCKLOCK_DURABILITY"))
         self.assertEqual(self.config(variable, "--durability", "written")["durability"],
                          ("written", "the command line"))
+
+    def test_every_option_of_serve_is_printed(self):
+        help_text = self.rocklock("serve", "--help").stdout
+        # These determine the setting `db`, the source of the settings, or what serve does.
+        options = set(re.findall(r"^ +--([a-z-]+)", help_text, re.MULTILINE)) - {"memory", "config", "print-config", "help"}
+        self.assertIn("allow-shared-store", options)
+        self.assertEqual(options - set(self.config()), set())
+        self.assertEqual(self.config()["allow-shared-store"], ("no", "default"))
+        self.assertEqual(self.config({}, "--allow-shared-store")["allow-shared-store"], ("yes", "the command line"))
 
     def test_store_and_socket_are_in_one_directory(self):
         found = self.config()
