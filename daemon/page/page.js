@@ -6,13 +6,20 @@
 // An event causes a refresh at once. The period finds the changes that have no event.
 const period_ms = 5000;
 const least_ms = 250;
-// A call that takes longer than this fails: the daemon does not respond.
-const longest_ms = 3000;
+// A call that takes longer than this fails.
+const longest_ms = 10000;
+// A ping is sent once per period. The daemon does not respond if nothing was received for the
+// patience after a ping was sent. If the daemon is slow, for example over a slow connection, the
+// patience is twice the time of its last response, so that it is not reported again and again.
+const ping_ms = 900;
+const least_patience_ms = 1300;
 const event_types = ["granted", "wanted", "warned", "converted", "transferred", "released", "expired", "stolen",
   "broken", "gap"];
 const most_rows = 500;
 const most_asked = 40;
 const most_past = 50;
+// A longer note is cut, in characters.
+const long_note = 240;
 
 const by_id = (id) => document.getElementById(id);
 let rows = [];
@@ -30,10 +37,17 @@ let busy = false;
 let again = false;
 let stream = null;
 let due = 0;
+// The time of the last response to any call, on the monotonic clock.
+let heard_at = 0;
+let patience_ms = least_patience_ms;
+let pinging = false;
+const open_calls = new Set();
 
 async function call(verb, members) {
   const patience = new AbortController();
   const limit = setTimeout(() => patience.abort(), longest_ms);
+  // A ping is awaited to its end, because its time determines the patience.
+  if (verb !== "Ping") open_calls.add(patience);
   try {
     const answer = await fetch("/", {
       method: "POST",
@@ -44,6 +58,7 @@ async function call(verb, members) {
       body: JSON.stringify(members),
       signal: patience.signal,
     });
+    heard_at = performance.now();
     const value = await answer.json();
     if (!answer.ok) throw new Error(value.message || "status " + answer.status);
     return value;
@@ -52,6 +67,7 @@ async function call(verb, members) {
     throw problem;
   } finally {
     clearTimeout(limit);
+    open_calls.delete(patience);
   }
 }
 
@@ -102,10 +118,37 @@ function cell(title, text, kind) {
   return made;
 }
 
+// The notes that the user has expanded.
+const expanded = new Set();
+
+// Returns an element with a text of several lines. A long text is cut to its first lines, and a
+// button shows all of it. `key` identifies the text after it is created again.
+function note_of(text, key) {
+  const made = element("div", undefined, {class: "text"});
+  const words = element("div", text);
+  made.append(words);
+  if (text.length <= long_note && text.split("\n").length <= 3) return made;
+  const more = element("button", undefined, {type: "button", class: "more"});
+  more.dataset.note = key;
+  const show_length = () => {
+    const whole = expanded.has(key);
+    words.classList.toggle("cut", !whole);
+    more.textContent = whole ? "Show less" : "Show all";
+    more.setAttribute("aria-expanded", String(whole));
+  };
+  more.addEventListener("click", () => {
+    if (!expanded.delete(key)) expanded.add(key);
+    show_length();
+  });
+  show_length();
+  made.append(more);
+  return made;
+}
+
 // Returns the note and, below it, the resource that has this one as a dependant.
 function note_cell(row) {
   const made = cell("Note", undefined, "note");
-  if (row.Note) made.append(element("div", row.Note));
+  if (row.Note) made.append(note_of(row.Note, row.Grant + " " + row.Resource));
   if (row.Cause) made.append(element("div", "because of " + row.Cause, {class: "cause"}));
   return made;
 }
@@ -120,7 +163,7 @@ function row_for(row) {
   name.append(open);
   const waiters = waiting.get(row.Resource);
   const since = cell("Since", "", "number since");
-  since.title = row.AcquiredAt;
+  since.title = new Date(row.AcquiredAt).toLocaleString();
   made.append(name, cell("Mode", mode_of(row)), cell("Owner", row.Principal), since,
     cell("Left", "", "number left"), cell("Waiting", waiters === undefined ? "" : String(waiters), "number waiting"),
     note_cell(row));
@@ -131,12 +174,13 @@ function row_for(row) {
 function draw() {
   const body = by_id("rows");
   // The rows are created again: the keyboard focus is moved to the new row of the same lock.
-  const focused = document.activeElement?.dataset?.grant;
-  const focused_name = document.activeElement?.dataset?.resource;
+  const focused = {...document.activeElement?.dataset};
+  const had_focus = body.contains(document.activeElement);
   body.replaceChildren(...rows.map(row_for));
-  if (focused) {
+  if (had_focus) {
     for (const open of body.querySelectorAll("button")) {
-      if (open.dataset.grant === focused && open.dataset.resource === focused_name) open.focus();
+      const same = (name) => open.dataset[name] === focused[name];
+      if (["grant", "resource", "note"].every(same)) open.focus();
     }
   }
   by_id("nothing").hidden = rows.length > 0;
@@ -166,9 +210,12 @@ async function look() {
   const wanted_rows = contended.Locks.filter(has_owner);
   const names = [...new Set(wanted_rows.map((row) => row.Resource))];
   const counts = new Map(names.map((name) => [name, "yes"]));
-  await Promise.all(names.slice(0, most_asked).map(async (name) => {
-    counts.set(name, (await call("ShowLock", {Resource: name})).Waiters.length);
-  }));
+  // A browser limits the connections to one server. Pings and events must not wait for these calls.
+  const asked = names.slice(0, most_asked).values();
+  const ask_some = async () => {
+    for (const name of asked) counts.set(name, (await call("ShowLock", {Resource: name})).Waiters.length);
+  };
+  await Promise.all([ask_some(), ask_some(), ask_some()]);
   answered_at = performance.now();
   answered_time = Date.now();
   waiting = counts;
@@ -182,13 +229,14 @@ async function look() {
 
 function holder_text(holder) {
   return holder.Principal + ", " + mode_of(holder) + ", for " + ago(holder.AcquiredAt) + ", " +
-    duration(holder.RemainingMs || 0) + " left, grant " + holder.Grant + (holder.Note ? ": " + holder.Note : "") +
+    duration(holder.RemainingMs || 0) + " left, grant " + holder.Grant +
     (holder.Cause ? " (because of " + holder.Cause + ")" : "");
 }
 
 function holder_line(holder) {
   const made = element("li");
   made.append(element("span", holder_text(holder)));
+  if (holder.Note) made.append(note_of(holder.Note, "holder " + holder.Grant));
   const line = element("div", undefined, {class: "command"});
   const command = element("code", break_command(holder.Grant));
   const copy = element("button", "Copy", {type: "button"});
@@ -217,7 +265,9 @@ function history_line(row) {
   if (!row.Outcome) return element("li", text + "held now");
   text += row.Outcome + " " + new Date(row.At).toLocaleString();
   if (row.By && row.By !== row.Principal) text += " by " + row.By;
-  return element("li", text + (row.Reason ? ": " + row.Reason : "") + (row.Note ? " (" + row.Note + ")" : ""));
+  const made = element("li", text + (row.Reason ? ": " + row.Reason : ""));
+  if (row.Note) made.append(note_of(row.Note, "history " + row.Grant));
+  return made;
 }
 
 async function look_closer() {
@@ -229,7 +279,7 @@ async function look_closer() {
   by_id("name").textContent = resource;
   by_id("class").textContent = "class " + (view.Class.Pattern || "(default)") + ", " + view.Class.Policy +
     (view.ClosedForMs ? ", closed for " + duration(view.ClosedForMs) : "");
-  const holders = JSON.stringify(view.Holders.map((holder) => holder.Grant));
+  const holders = JSON.stringify(view.Holders.map((holder) => [holder.Grant, holder.Note]));
   const list = by_id("holders");
   // The commands are created again only if the holders change, so that a selection is kept.
   if (list.dataset.holders !== holders || view.Holders.length === 0) {
@@ -291,6 +341,28 @@ function show_live() {
   document.body.classList.remove("stale");
 }
 
+// Finds out within seconds whether the daemon responds, however long its other responses take.
+async function ping() {
+  if (document.hidden || pinging) return;
+  pinging = true;
+  const sent = performance.now();
+  const limit = setTimeout(() => {
+    if (heard_at >= sent) return;
+    // These would delay the refresh after the next response.
+    for (const open of open_calls) open.abort();
+    show_stale(new Silence());
+  }, patience_ms);
+  try {
+    await call("Ping", {});
+    patience_ms = Math.min(Math.max(least_patience_ms, 2 * (performance.now() - sent)), longest_ms);
+    if (document.body.classList.contains("stale")) refresh();
+  } catch (problem) {
+    show_stale(problem);
+  }
+  clearTimeout(limit);
+  pinging = false;
+}
+
 async function refresh() {
   // A change during a refresh causes another one.
   again = busy;
@@ -325,6 +397,7 @@ async function listen() {
     stream = new EventSource("/events?after=" + After);
     for (const type of event_types) stream.addEventListener(type, soon);
     stream.addEventListener("error", () => {
+      ping();
       if (stream.readyState === EventSource.CLOSED) stop_listening();
     });
   } catch {
@@ -348,6 +421,7 @@ by_id("search").addEventListener("input", () => {
   typed = setTimeout(refresh, 150);
 });
 setInterval(tick, 1000);
+setInterval(ping, ping_ms);
 setInterval(() => {
   if (document.hidden) return;
   refresh();

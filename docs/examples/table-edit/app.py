@@ -182,7 +182,7 @@ def message_of(refusal):
     who = [held(holder) for holder in facts.get("Blockers", [])]
     message = facts["message"]
     if kind == "LockConflictException" and who:
-        message = "; ".join(f"{each['by']} is editing {each['edits']}, since {each['since']}" for each in who)
+        message = "; ".join(f"{each['by']} is editing {each['edits']}" for each in who)
     if kind in ("StaleTokenException", "SessionExpiredException", "SessionNotFoundException"):
         message = "The lock is not yours any more"
         if facts.get("By"):

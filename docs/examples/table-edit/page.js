@@ -23,10 +23,16 @@ async function tried(action) {
     try {
         await action();
     } catch (error) {
-        say(error.message);
+        say(textOf(error));
         if (edit && ["StaleTokenException", "SessionExpiredException", "SessionNotFoundException"].includes(error.error)) lost();
     }
     await Promise.all([showTables(), showDrafts()]);
+}
+
+// Adds since when the conflicting edits last, in this user's time.
+function textOf(error) {
+    if (error.error !== "LockConflictException" || !error.blockers?.length) return error.message;
+    return error.blockers.map(each => `${each.by} is editing ${each.edits}, since ${localTime(each.since)}`).join("; ");
 }
 
 function say(text) { $("message").textContent = text; }
@@ -127,9 +133,16 @@ async function takeOver(name) {
     if (answer.edit) open(answer.edit); else say(`${answer.message}: try again in ${Math.ceil(answer.retryAfterMs / 1000)} s`);
 }
 
+// Returns a time in the format of the user's language, without the date if it is today.
+function localTime(text) {
+    const time = new Date(text);
+    const today = time.toDateString() === new Date().toDateString();
+    return today ? time.toLocaleTimeString() : time.toLocaleString();
+}
+
 function stateOf(table) {
     const editing = table.held.find(held => held.edits === table.name);
-    if (editing) return `${editing.by} is editing, since ${editing.since}`;
+    if (editing) return `${editing.by} is editing, since ${localTime(editing.since)}`;
     if (table.held.length) return "locked: " + table.held.map(held => `${held.by} is editing ${held.edits}`).join(", ");
     return "normal";
 }
@@ -162,6 +175,8 @@ function newRow(name) {
     const row = $("tables").insertRow();
     row.id = `row-${name}`;
     for (let i = 0; i < 4; ++i) row.insertCell();
+    row.cells[1].dataset.title = "Refers to";
+    row.cells[2].dataset.title = "State";
     const takeOverButton = button("Take over", () => tried(() => takeOver(name)));
     takeOverButton.disabled = true;
     row.cells[3].append(
@@ -183,7 +198,7 @@ async function showDrafts() {
     $("drafts").hidden = !drafts.length;
     $("draft-list").replaceChildren(...drafts.map(draft => {
         const row = document.createElement("li");
-        row.append(`${draft.name}, ${draft.at}: ${draft.text} `, button("Discard", () => tried(() => ask("/discard", {editor, draft: draft.id}))));
+        row.append(`${draft.name}, ${localTime(draft.at)}: ${draft.text} `, button("Discard", () => tried(() => ask("/discard", {editor, draft: draft.id}))));
         return row;
     }));
 }

@@ -6,12 +6,13 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 import unittest
 import urllib.error
 import urllib.request
 
 import tap
-from harness import Sandbox, wait_until
+from harness import SLOWNESS, Sandbox, wait_until
 
 CHROMEDRIVER = shutil.which("chromedriver", path="/usr/bin") or shutil.which("chromedriver")
 CHROMIUM = shutil.which("chromium", path="/usr/bin") or shutil.which("chromium")
@@ -71,6 +72,10 @@ class Browser:
 
     def resize(self, width, height):
         self.send("POST", "/window/rect", {"width": width, "height": height})
+
+    def dark(self, wanted):
+        self.send("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {
+            "features": [{"name": "prefers-color-scheme", "value": "dark" if wanted else "light"}]}})
 
     def complaints(self):
         return [entry["message"] for entry in self.send("POST", "/se/log", {"type": "browser"})
@@ -169,6 +174,67 @@ class Page(Sandbox):
         self.daemon.send_signal(signal.SIGSTOP)
         wait_until(lambda: "not responded" in self.text("#state"), "it says that the daemon does not respond")
 
+    def test_a_daemon_that_does_not_respond_is_noticed_within_seconds(self):
+        self.acquire("a", "ann")
+        self.open()
+
+        def measure():
+            wait_until(lambda: self.text("#state") == "live", "it is live")
+            start = time.monotonic()
+            self.stop_answering()
+            took = time.monotonic() - start
+            self.daemon.send_signal(signal.SIGCONT)
+            return took
+
+        self.assert_within(2.5, measure)
+        wait_until(lambda: self.text("#state") == "live", "it is live again")
+        start = time.monotonic()
+        self.daemon.kill()
+        wait_until(lambda: "cannot be reached" in self.text("#state"), "it says that the daemon has gone")
+        self.assertLess(time.monotonic() - start, 2.5 * SLOWNESS)
+
+    def watch_state(self, verb, delay_ms):
+        """Delays the responses to a verb, and records every text of the state."""
+        self.browser.run("""
+            const [verb, delay] = arguments;
+            const real = window.fetch;
+            window.late = 0;
+            window.fetch = async (address, request) => {
+              const answer = await real(address, request);
+              if (request.headers["X-Amz-Target"].endsWith("." + verb)) {
+                await new Promise((resolve) => setTimeout(resolve, delay));
+                ++window.late;
+              }
+              return answer;
+            };
+            const state = document.getElementById("state");
+            window.states = [state.textContent];
+            new MutationObserver(() => window.states.push(state.textContent))
+              .observe(state, {childList: true, characterData: true, subtree: true});
+            """, verb, delay_ms)
+
+    def late_answers(self):
+        return self.browser.run("return window.late")
+
+    def states(self):
+        return set(self.browser.run("return window.states"))
+
+    def test_a_slow_response_is_not_taken_for_silence(self):
+        self.open()
+        self.watch_state("ListLocks", 3_000)
+        self.acquire("a", "ann")
+        wait_until(lambda: "a" in self.names(), "the slow list is shown")
+        self.assertGreaterEqual(self.late_answers(), 2)
+        self.assertEqual(self.states(), {"live"})
+
+    def test_a_slow_daemon_is_not_reported_again_and_again(self):
+        self.open()
+        self.watch_state("Ping", 1_600 * SLOWNESS)
+        wait_until(lambda: self.late_answers() >= 1, "a slow response")
+        self.browser.run("window.states = []")
+        wait_until(lambda: self.late_answers() >= 3, "more of them")
+        self.assertLessEqual(self.states(), {"live"})
+
     def test_a_daemon_that_hangs_is_not_live(self):
         self.acquire("a", "ann")
         self.open()
@@ -213,6 +279,26 @@ class Page(Sandbox):
             self.browser.resize(width, 760)
             self.assertEqual(self.lines()[:6], [1, 1, 1, 1, 1, 0], width)
             self.assertGreater(self.lines()[6], 1)
+
+    def test_a_note_of_maximum_length_is_cut_until_it_is_expanded(self):
+        note = "".join(f"line {number:04} of a note\n" for number in range(186))[:4_096]
+        self.acquire("a", "ann", Note=note)
+        self.open()
+        tall = "return document.querySelector('#rows tr').getBoundingClientRect().height"
+        for width in (1280, 390):
+            self.browser.resize(width, 800)
+            self.assertLess(self.browser.run(tall), 300, width)
+        self.browser.run("document.querySelector('#rows .more').click()")
+        self.assertGreater(self.browser.run(tall), 1_000)
+        # It stays expanded when the rows are created again.
+        self.acquire("b", "ben")
+        wait_until(lambda: "b" in self.names(), "the page is updated")
+        self.assertGreater(self.browser.run(tall), 1_000)
+        self.browser.run("document.querySelector('#rows .more').click()")
+        self.assertLess(self.browser.run(tall), 300)
+        self.browser.run("document.querySelector('#rows button').click()")
+        wait_until(lambda: not self.browser.run("return document.getElementById('details').hidden"), "it opens")
+        self.assertLess(self.browser.run("return document.getElementById('details').getBoundingClientRect().height"), 900)
 
     def test_a_note_does_not_hide_the_cause(self):
         self.locks.call("PutClass", Pattern="orders", Dependants=[{"Resource": "customers", "Mode": "read"}])

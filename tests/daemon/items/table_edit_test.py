@@ -82,8 +82,10 @@ class TableEdit(Sandbox):
         self.row(first, "customers", "locked: editor 1 is editing orders, editor 2 is editing invoices")
         second.run("document.getElementById('editor').value = 'editor 3'")
         self.press(second, "#row-customers", "Edit")
-        said = self.says(second, "editor 1 is editing orders, since 20")
-        self.assertIn("editor 2 is editing invoices, since 20", said)
+        said = self.says(second, "editor 1 is editing orders, since ")
+        self.assertRegex(said, r"editor 1 is editing orders, since \d{1,2}:\d\d:\d\d")
+        self.assertRegex(said, r"editor 2 is editing invoices, since \d{1,2}:\d\d:\d\d")
+        self.assertRegex(self.text(second, "#row-orders"), r"editor 1 is editing, since \d{1,2}:\d\d:\d\d")
         self.assertTrue(self.edits(second, "invoices"))
         first.type("#text", "4711, nails")
         self.press(first, "#edit", "Save and close")
@@ -94,6 +96,22 @@ class TableEdit(Sandbox):
         self.row(first, "customers", "normal")
         self.edit(first, "customers")
         self.assertEqual(first.complaints(), [])
+
+    def test_a_phone_and_dark_colours(self):
+        self.start_application(lease_s=60)
+        first, second = self.page("editor 1"), self.page("editor-with-a-very-long-name-" * 6)
+        self.edit(first, "orders")
+        second.resize(390, 800)
+        self.row(second, "orders", "editor 1 is editing, since")
+        second.run("say('x'.repeat(300))")
+        for media in ("light", "dark"):
+            second.dark(media == "dark")
+            width, room = second.run("return [document.documentElement.scrollWidth, innerWidth]")
+            self.assertLessEqual(width, room, media)
+            back, text = second.run("const style = getComputedStyle(document.body);"
+                                    "return [style.backgroundColor, style.color].map(colour => "
+                                    "Number(colour.match(/\\d+/)[0]))")
+            self.assertEqual(back < text, media == "dark", (back, text))
 
     def test_a_closed_page_blocks_for_a_lease_and_loses_no_text(self):
         # Long enough for a browser to end.
