@@ -178,7 +178,7 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
                          });
 }
 
-void HttpConversation::call(HttpRequest request, std::uint64_t number) {
+void HttpConversation::call(HttpRequest&& request, std::uint64_t number) {
     std::string_view verb = request.operation;
     if (services_.edits != nullptr && verb.starts_with(target_prefix)) {
         if (auto edit = edit_named(verb.substr(target_prefix.size()))) {

@@ -101,7 +101,7 @@ private:
 
     void take(HttpRequest&& request);
     void ask(HttpRequest&& request, std::uint64_t number);
-    void call(HttpRequest request, std::uint64_t number);
+    void call(HttpRequest&& request, std::uint64_t number);
     void read_in_background(Call call, std::string body, std::uint64_t number);
     void was_read(Result<Call> call, std::uint64_t number);
     void ask_read(Result<Call> call, std::uint64_t number);

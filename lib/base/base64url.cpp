@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/assert.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -18,11 +20,13 @@ constexpr std::array<std::uint8_t, 256> url_values = [] {
     return table;
 }();
 
+constexpr std::size_t text_size(std::size_t bytes) { return (bytes * 4 + 2) / 3; }
+
 }  // namespace
 
 std::string base64url_encode(std::span<const std::uint8_t> bytes) {
     std::string text;
-    text.reserve((bytes.size() * 4 + 2) / 3);
+    text.reserve(text_size(bytes.size()));
     std::uint32_t bits = 0;
     unsigned count = 0;
     for (const std::uint8_t byte : bytes) {
@@ -37,24 +41,25 @@ std::string base64url_encode(std::span<const std::uint8_t> bytes) {
     return text;
 }
 
-std::optional<std::string> base64url_decode(std::string_view text) {
-    if (text.size() % 4 == 1) return std::nullopt;
-    std::string bytes;
-    bytes.reserve(text.size() * 3 / 4);
+bool base64url_decode(std::string_view text, std::span<std::uint8_t> bytes) {
+    if (text.size() != text_size(bytes.size())) return false;
     std::uint32_t bits = 0;
     unsigned count = 0;
+    // Has the highest bit of a byte set if any character is invalid.
+    std::uint32_t faults = 0;
+    auto out = bytes.begin();
     for (const char character : text) {
-        const std::uint8_t value = url_values[static_cast<std::uint8_t>(character)];
-        if (value == foreign_to_url) return std::nullopt;
+        const std::uint32_t value = url_values[static_cast<std::uint8_t>(character)];
+        faults |= value;
         bits = bits << 6 | value;
         count += 6;
         if (count >= 8) {
             count -= 8;
-            bytes.push_back(static_cast<char>(bits >> count & 0xFF));
+            *out++ = static_cast<std::uint8_t>(bits >> count & 0xFF);
         }
     }
-    if ((bits & ((1U << count) - 1)) != 0) return std::nullopt;
-    return bytes;
+    ROCKLOCK_ASSERT(out == bytes.end());
+    return (faults & 0x80U) == 0 && (bits & ((1U << count) - 1)) == 0;
 }
 
 }  // namespace rocklock

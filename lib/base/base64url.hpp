@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,9 +10,9 @@ namespace rocklock {
 
 std::string base64url_encode(std::span<const std::uint8_t> bytes);
 
-// Returns the decoded bytes. Returns nullopt if the text contains padding or an invalid character,
-// has an impossible length, or has unused bits that are not zero: each sequence of bytes has
-// exactly one valid text.
-std::optional<std::string> base64url_decode(std::string_view text);
+// Decodes `text` into `bytes`. Returns false if the text does not have the length of `bytes`,
+// contains padding or an invalid character, or has unused bits that are not zero: each sequence of
+// bytes has exactly one valid text. The content of `bytes` is then unspecified.
+bool base64url_decode(std::string_view text, std::span<std::uint8_t> bytes);
 
 }  // namespace rocklock

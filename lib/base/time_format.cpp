@@ -1,9 +1,7 @@
 #include "base/time_format.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdio>
 
 namespace rocklock {
 namespace {
@@ -17,6 +15,14 @@ using std::chrono::seconds;
 constexpr WallTime earliest{std::chrono::sys_days{std::chrono::year{0} / 1 / 1}};
 constexpr WallTime latest{std::chrono::sys_days{std::chrono::year{9999} / 12 / 31} + days{1} -
                           milliseconds{1}};
+
+// Writes the last `count` digits of a number that is not negative.
+void put_number(std::string& text, std::size_t at, std::size_t count, int number) {
+    for (std::size_t i = at + count; i > at; --i) {
+        text[i - 1] = static_cast<char>('0' + number % 10);
+        number /= 10;
+    }
+}
 
 // Removes `count` digits from the front of the text and returns their value. Returns nullopt if
 // there are fewer.
@@ -59,14 +65,15 @@ std::string format_time(WallTime time) {
     const auto day = std::chrono::floor<days>(time);
     const std::chrono::year_month_day date{day};
     const std::chrono::hh_mm_ss clock{time - day};
-    std::array<char, 32> text{};
-    const int size = std::snprintf(
-        text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-        static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-        static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
-        static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()),
-        static_cast<int>(clock.subseconds().count()));
-    return {text.data(), static_cast<std::size_t>(size)};
+    std::string text = "yyyy-mm-ddThh:mm:ss.fffZ";
+    put_number(text, 0, 4, static_cast<int>(date.year()));
+    put_number(text, 5, 2, static_cast<int>(static_cast<unsigned>(date.month())));
+    put_number(text, 8, 2, static_cast<int>(static_cast<unsigned>(date.day())));
+    put_number(text, 11, 2, static_cast<int>(clock.hours().count()));
+    put_number(text, 14, 2, static_cast<int>(clock.minutes().count()));
+    put_number(text, 17, 2, static_cast<int>(clock.seconds().count()));
+    put_number(text, 20, 3, static_cast<int>(clock.subseconds().count()));
+    return text;
 }
 
 std::optional<WallTime> parse_time(std::string_view text) {

@@ -1,7 +1,5 @@
 #include <rocklock/types.hpp>
 
-#include <algorithm>
-
 #include "base/assert.hpp"
 #include "base/base64url.hpp"
 
@@ -10,10 +8,8 @@ namespace {
 
 template <typename Id>
 std::optional<Id> parse_id(std::string_view text) {
-    const auto bytes = base64url_decode(text);
     Id id;
-    if (!bytes || bytes->size() != id.bytes.size()) return std::nullopt;
-    std::copy(bytes->begin(), bytes->end(), id.bytes.begin());
+    if (!base64url_decode(text, id.bytes)) return std::nullopt;
     return id;
 }
 

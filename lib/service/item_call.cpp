@@ -21,7 +21,7 @@ const TableOperation* operation_of(const ServiceRequest& request) {
 
 }  // namespace
 
-ItemCall::ItemCall(ServiceRequest request)
+ItemCall::ItemCall(ServiceRequest&& request)
     : request_(std::move(request)),
       operation_(operation_of(request_)),
       has_json_type_(is_json(request_.content_type)) {}

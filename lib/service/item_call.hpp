@@ -21,7 +21,7 @@ enum class PackingFault : std::uint8_t { unknown_coding, damaged, too_long };
 // Threads: one at a time.
 class ItemCall {
 public:
-    explicit ItemCall(ServiceRequest request);
+    explicit ItemCall(ServiceRequest&& request);
 
     // After unpack(), its body is decompressed.
     const ServiceRequest& request() const { return request_; }

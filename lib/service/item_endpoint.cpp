@@ -138,7 +138,7 @@ bool is_table_request(const ServiceRequest& request) {
     const std::string_view target(request.operation);
     if (target.starts_with(service_prefix)) return true;
     // A request of an SDK with an unknown target, or without one, gets the response of DynamoDB.
-    return is_sdk_json(request.content_type) && !target.starts_with("Rocklock_");
+    return !target.starts_with("Rocklock_") && is_sdk_json(request.content_type);
 }
 
 ServiceAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,

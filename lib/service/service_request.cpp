@@ -7,6 +7,7 @@ namespace {
 
 // Compares the media type without its parameters.
 bool is_of_type(std::string_view content_type, std::string_view wanted) {
+    if (content_type == wanted) return true;
     auto type = content_type.substr(0, content_type.find(';'));
     while (type.ends_with(' ')) type.remove_suffix(1);
     return equal_ignoring_case(type, wanted);

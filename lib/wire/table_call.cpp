@@ -414,34 +414,34 @@ Result<TableBody> TableBody::parse(std::string_view text) {
 
 Result<TableCall> read_table_call(const TableOperation& operation, const TableBody& body) {
     RequestFaults faults;
-    auto call = operation.read(MemberReader(body.members(), {}, faults));
-    if (auto fault = faults.first()) return *std::move(fault);
+    Result<TableCall> call = operation.read(MemberReader(body.members(), {}, faults));
+    if (auto fault = faults.first()) call = *std::move(fault);
     return call;
 }
 
 Result<TableAnswer> TableCall::operator()(TableService& tables, const TableGuards& guards) {
-    if (auto* get = std::get_if<GetItem>(&request_)) {
-        show_guards(guards, *get);
-        return answer_of(tables.get_item(*get), *get, write_alone);
+    if (auto* get = std::get_if<std::unique_ptr<GetItem>>(&request_)) {
+        show_guards(guards, **get);
+        return answer_of(tables.get_item(**get), **get, write_alone);
     }
-    if (auto* write = std::get_if<WriteItem>(&request_)) {
-        show_guards(guards, *write);
-        return answer_of(tables.write_item(*write), *write, write_alone);
+    if (auto* write = std::get_if<std::unique_ptr<WriteItem>>(&request_)) {
+        show_guards(guards, **write);
+        return answer_of(tables.write_item(**write), **write, write_alone);
     }
     return std::get<Ask>(request_)(tables, guards);
 }
 
 std::optional<Result<TableAnswer>> TableCall::answer_from_cache(TableService& tables) const {
-    const auto* get = std::get_if<GetItem>(&request_);
+    const auto* get = std::get_if<std::unique_ptr<GetItem>>(&request_);
     if (get == nullptr) return std::nullopt;
-    auto answer = tables.get_cached_item(*get);
+    auto answer = tables.get_cached_item(**get);
     if (!answer) return std::nullopt;
-    return answer_of(*std::move(answer), *get, write_alone);
+    return answer_of(*std::move(answer), **get, write_alone);
 }
 
 std::unique_ptr<PendingWrite> TableCall::begin_write(TableService& tables) const {
-    const auto* write = std::get_if<WriteItem>(&request_);
-    return write != nullptr ? tables.begin_write(*write) : nullptr;
+    const auto* write = std::get_if<std::unique_ptr<WriteItem>>(&request_);
+    return write != nullptr ? tables.begin_write(**write) : nullptr;
 }
 
 Result<TableAnswer> write_answer_of(Result<WriteAnswer> answer) {

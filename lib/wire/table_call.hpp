@@ -79,8 +79,8 @@ public:
     template <std::invocable<TableService&, const TableGuards&> F>
     TableCall(F ask) : request_(Ask(std::move(ask))) {}
     // A request for one item. It can also be executed without waiting.
-    TableCall(GetItem get) : request_(std::move(get)) {}
-    TableCall(WriteItem write) : request_(std::move(write)) {}
+    TableCall(GetItem get) : request_(std::make_unique<GetItem>(std::move(get))) {}
+    TableCall(WriteItem write) : request_(std::make_unique<WriteItem>(std::move(write))) {}
 
     // Calls the tables and returns their response as JSON. May block. May be called at most once.
     Result<TableAnswer> operator()(TableService& tables, const TableGuards& guards);
@@ -95,7 +95,8 @@ public:
     std::unique_ptr<PendingWrite> begin_write(TableService& tables) const;
 
 private:
-    std::variant<Ask, GetItem, WriteItem> request_;
+    // Pointers, because a call is moved several times and these requests are large.
+    std::variant<Ask, std::unique_ptr<GetItem>, std::unique_ptr<WriteItem>> request_;
 };
 
 // An operation that this API implements.

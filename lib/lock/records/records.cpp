@@ -275,7 +275,9 @@ std::string encode_set(const lock_model::Grant& grant) {
 
 std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value) {
     Parts in(value);
-    GrantRecord record;
+    // Constructed in the result, because the history decodes many records.
+    std::optional<GrantRecord> result;
+    GrantRecord& record = result.emplace();
     record.id = id;
     record.version = in.u64();
     const unsigned parts = in.u16();
@@ -321,9 +323,10 @@ std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value) {
             record.closures.push_back(closure);
         }
     }
-    if (!in.done() || record.more_locks >= limits::resources_per_grant) return std::nullopt;
-    if (record.ends_session && !record.ended) return std::nullopt;
-    return record;
+    const bool valid = in.done() && record.more_locks < limits::resources_per_grant &&
+                       (!record.ends_session || record.ended);
+    if (!valid) result.reset();
+    return result;
 }
 
 bool decode_set(std::string_view value, GrantRecord& record) {
