@@ -68,11 +68,13 @@ std::string_view date_line() {
 
 void append_answer(std::string& out, const ServiceAnswer& answer, HttpManner manner) {
     out.reserve(out.size() + head_bytes + answer.more_headers.size() + answer.body.size());
-    out += "HTTP/1.1 ";
-    out += std::to_string(answer.status);
-    out += ' ';
-    out += reason_phrase(answer.status);
-    out += "\r\nContent-Type: ";
+    if (answer.status == 200) {
+        out += "HTTP/1.1 200 OK\r\nContent-Type: ";
+    } else {
+        out += "HTTP/1.1 " + std::to_string(answer.status) + " ";
+        out += reason_phrase(answer.status);
+        out += "\r\nContent-Type: ";
+    }
     out += answer.type;
     out += "\r\nContent-Length: ";
     out += std::to_string(answer.body.size());

@@ -146,13 +146,15 @@ void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
 }
 
 void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
-    auto counted = std::make_shared<CountedBytes>(services_.memory, request.body.size());
+    const auto body_size = request.body.size();
     auto call = std::make_unique<ItemCall>(std::move(request));
-    const auto cached = services_.tables->ask(
-        std::move(call), [weak = weak_from_this(), number, counted](ServiceAnswer answer) {
-            if (const auto self = weak.lock()) self->made(number, std::move(answer));
-        });
-    if (cached) return answer(number, *cached);
+    if (const auto cached = services_.tables->ask_cache(*call)) return answer(number, *cached);
+    auto counted = std::make_shared<CountedBytes>(services_.memory, body_size);
+    services_.tables->ask(std::move(call),
+                          [weak = weak_from_this(), number, counted](ServiceAnswer answer) {
+                              if (const auto self = weak.lock())
+                                  self->made(number, std::move(answer));
+                          });
     // The answer is posted to this thread, so it arrives after this.
     keep_back(number);
 }

@@ -34,16 +34,28 @@ std::mt19937_64 seeded_generator() {
     return std::mt19937_64(seed);
 }
 
+// The 1024 pairs of two digits of a request id.
+constexpr auto digit_pairs = [] {
+    constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
+    std::array<std::array<char, 2>, 1024> pairs{};
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        pairs[i] = {digits[i / digits.size()], digits[i % digits.size()]};
+    }
+    return pairs;
+}();
+
 // Appends 52 characters, as DynamoDB does. The id must be unique, but not secret.
 void append_request_id(std::string& out) {
-    static constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
-    static constexpr std::size_t bits_each = 5;
+    constexpr std::size_t bits_each = 10;
+    constexpr std::size_t pairs_each = 64 / bits_each;
     thread_local std::mt19937_64 generator = seeded_generator();
     std::array<char, 52> id{};
     std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < id.size(); ++i, bits >>= bits_each) {
-        if (i % (64 / bits_each) == 0) bits = generator();
-        id[i] = digits[bits % digits.size()];
+    for (std::size_t i = 0; i < id.size() / 2; ++i, bits >>= bits_each) {
+        if (i % pairs_each == 0) bits = generator();
+        const auto& pair = digit_pairs[bits % digit_pairs.size()];
+        id[2 * i] = pair[0];
+        id[2 * i + 1] = pair[1];
     }
     out.append(id.data(), id.size());
 }
@@ -212,13 +224,16 @@ void ItemEndpoint::count(std::size_t operation, const ServiceAnswer& answer,
     counters_.add(operation, answer.refused, steady_clock::now() - start);
 }
 
-std::optional<ServiceAnswer> ItemEndpoint::ask(std::unique_ptr<ItemCall> call, Done done) {
+std::optional<ServiceAnswer> ItemEndpoint::ask_cache(ItemCall& call) {
+    const auto start = steady_clock::now();
+    auto answer = answer_from_cache(call, tables_);
+    if (answer) count(index_of(call), *answer, start);
+    return answer;
+}
+
+void ItemEndpoint::ask(std::unique_ptr<ItemCall> call, Done done) {
     const auto start = steady_clock::now();
     const auto operation = index_of(*call);
-    if (auto answer = answer_from_cache(*call, tables_)) {
-        count(operation, *answer, start);
-        return answer;
-    }
     done = [this, operation, start, done = std::move(done)](ServiceAnswer answer) {
         count(operation, answer, start);
         done(std::move(answer));
@@ -231,7 +246,6 @@ std::optional<ServiceAnswer> ItemEndpoint::ask(std::unique_ptr<ItemCall> call, D
     } else {
         hand_over({std::move(call), std::move(pending), std::move(done)});
     }
-    return std::nullopt;
 }
 
 void ItemEndpoint::hand_over(std::unique_ptr<ItemCall> call, Done done) {

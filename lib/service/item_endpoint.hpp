@@ -57,10 +57,12 @@ public:
 
     using Done = std::function<void(ServiceAnswer)>;
 
-    // Takes some microseconds at most. Returns the answer if the item is cached in memory.
-    // Otherwise returns nullopt, and calls `done` once, on a thread of the endpoint or from
-    // flush(). Thread-safe.
-    std::optional<ServiceAnswer> ask(std::unique_ptr<ItemCall> call, Done done);
+    // Returns the answer of answer_from_cache(), and counts it. Otherwise call ask().
+    std::optional<ServiceAnswer> ask_cache(ItemCall& call);
+
+    // Executes a call that ask_cache() did not answer. Takes some microseconds at most. Calls
+    // `done` once, on a thread of the endpoint or from flush(). Thread-safe.
+    void ask(std::unique_ptr<ItemCall> call, Done done);
 
     // Commits the queued writes together and answers them, if `flush_soon` was passed.
     void flush();

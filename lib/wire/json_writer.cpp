@@ -1,5 +1,6 @@
 #include "wire/json_writer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -32,21 +33,31 @@ std::size_t plain_length(std::string_view text, std::size_t from) {
 }  // namespace
 
 void JsonWriter::key(std::string_view name) {
-    separate();
-    text_ += '"';
-    text_ += name;
-    text_ += "\":";
+    if (name.size() <= short_bytes) {
+        quote_short(name, true);
+    } else {
+        separate();
+        quote(name);
+        text_ += ':';
+    }
     comma_ = false;
 }
 
 void JsonWriter::foreign_key(std::string_view name) {
-    separate();
-    quote(name);
-    text_ += ':';
+    if (name.size() <= short_bytes && plain_length(name, 0) == name.size()) {
+        quote_short(name, true);
+    } else {
+        separate();
+        quote(name);
+        text_ += ':';
+    }
     comma_ = false;
 }
 
 void JsonWriter::string(std::string_view text) {
+    if (text.size() <= short_bytes && plain_length(text, 0) == text.size()) {
+        return quote_short(text, false);
+    }
     separate();
     quote(text);
 }
@@ -98,6 +109,19 @@ void JsonWriter::open(char bracket) {
 
 void JsonWriter::close(char bracket) {
     text_ += bracket;
+    comma_ = true;
+}
+
+// Appends everything at once, which is faster than character by character.
+void JsonWriter::quote_short(std::string_view text, bool is_key) {
+    std::array<char, short_bytes + 4> buffer;
+    char* end = buffer.data();
+    if (comma_) *end++ = ',';
+    *end++ = '"';
+    end = std::copy(text.begin(), text.end(), end);
+    *end++ = '"';
+    if (is_key) *end++ = ':';
+    text_.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
     comma_ = true;
 }
 

@@ -54,11 +54,15 @@ public:
 private:
     // Most responses are not longer.
     static constexpr std::size_t usual_bytes = 256;
+    static constexpr std::size_t short_bytes = 60;
 
     void separate();
     void open(char bracket);
     void close(char bracket);
     void quote(std::string_view text);
+    // Appends the separator, a text of at most `short_bytes` that needs no escape, in quotes, and a
+    // colon if it is a key.
+    void quote_short(std::string_view text, bool is_key);
     void escape(unsigned char byte);
 
     std::string text_;
