@@ -281,7 +281,7 @@ void Connection::hang_up(bool unread) {
     closed_ = true;
     keep_connection();
     update_busy();
-    client_session_->hang_up(conversation_ ? conversation_->sent() : 0, unread);
+    client_session_->hang_up(conversation_ && !unread ? conversation_->sent() : 0);
     ::shutdown(socket_, SHUT_RDWR);
     thread_.forget(socket_);
     // Responses that are made from now on are discarded.

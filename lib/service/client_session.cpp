@@ -31,6 +31,10 @@ std::optional<SessionId> session_of(const Result<Reply>& reply) {
     return grant->own_session->id;
 }
 
+UndeliveredGrant undelivered_grant(const Grant& grant) {
+    return {grant.session, grant.id, grant.own_session.has_value()};
+}
+
 Error client_gone() {
     return {ErrorCode::cancelled,
             "the client disconnected before the response, so its request was undone"};
@@ -90,7 +94,7 @@ void ClientSession::answered(std::uint64_t number, Result<Reply>&& reply,
             sessions_.push_back(*asked.rebinds);
         }
         if (!gone && grant != nullptr && !asked.may_ask_again) {
-            unconfirmed_.push_back({number, std::nullopt, *grant});
+            unconfirmed_.push_back({number, std::nullopt, undelivered_grant(*grant)});
             unconfirmed_count_ = unconfirmed_.size();
         }
     }
@@ -99,7 +103,7 @@ void ClientSession::answered(std::uint64_t number, Result<Reply>&& reply,
         return done(client_gone());
     }
     if (gone && grant != nullptr && !asked.may_ask_again) {
-        dispatcher_.give_back(*grant);
+        dispatcher_.disconnect({{}, {}, {undelivered_grant(*grant)}});
         return done(client_gone());
     }
     done(std::move(reply));
@@ -159,22 +163,22 @@ void ClientSession::end_of_input() {
     dispatcher_.disconnect(std::move(disconnected));
 }
 
-void ClientSession::hang_up(std::uint64_t sent, bool unread) {
+void ClientSession::hang_up(std::uint64_t read) {
     Disconnect disconnected;
-    std::vector<Grant> undelivered;
     {
         MutexLock lock(mutex_);
         disconnected = leave();
-        for (Unconfirmed& each : unconfirmed_) {
+        for (const Unconfirmed& each : unconfirmed_) {
             const bool delivered =
-                each.end && *each.end <= sent && !unread && !mutated(Mutant::hang_up_revokes);
-            if (!delivered) undelivered.push_back(std::move(each.grant));
+                each.end && *each.end <= read && !mutated(Mutant::hang_up_revokes);
+            if (!delivered) disconnected.undelivered.push_back(each.grant);
         }
         unconfirmed_.clear();
         unconfirmed_count_ = 0;
     }
-    if (disconnected.waits.empty() && disconnected.sessions.empty() && undelivered.empty()) return;
-    dispatcher_.disconnect(std::move(disconnected), std::move(undelivered));
+    const auto& [waits, sessions, undelivered] = disconnected;
+    if (waits.empty() && sessions.empty() && undelivered.empty()) return;
+    dispatcher_.disconnect(std::move(disconnected));
 }
 
 }  // namespace rocklock

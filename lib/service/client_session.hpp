@@ -6,8 +6,10 @@
 //                                   the response
 //
 // A request confirms the responses that were completely sent before its first byte was read. When
-// the client disconnects, an unconfirmed grant is released if its response was not completely sent,
-// or if the socket reports that the client left something unread.
+// the client disconnects, an unconfirmed grant is given back if its response was not completely
+// sent, or if the socket reports that the client left something unread. The lock manager does not
+// release a grant that is given back if a call on any connection has shown that its client knows
+// it.
 //
 // A grant that was requested with a request id is not released: its client may retry and gets the
 // same grant. If it does not, the session ends with its process or its lease.
@@ -69,9 +71,10 @@ public:
     // Call this when the client has closed its sending side but may still read responses. Cancels
     // its waiting calls and ends the sessions that are bound to the connection.
     void end_of_input() ROCKLOCK_EXCLUDES(mutex_);
-    // Call this when the connection is closed. `sent` bytes of output were sent. `unread` is true
-    // if the socket reported that the client has not read all of them.
-    void hang_up(std::uint64_t sent, bool unread) ROCKLOCK_EXCLUDES(mutex_);
+    // Call this when the connection is closed. The client is assumed to have read the first `read`
+    // bytes of the output. If the socket reports that the client has left something unread, pass
+    // how much it has read at least.
+    void hang_up(std::uint64_t read) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     // A call in progress.
@@ -90,7 +93,7 @@ private:
         std::uint64_t number = 0;
         // The end of the response in the output; nullopt until it is placed.
         std::optional<std::uint64_t> end{};
-        Grant grant;
+        UndeliveredGrant grant;
     };
 
     std::vector<Ticket> tickets() const ROCKLOCK_REQUIRES(mutex_);

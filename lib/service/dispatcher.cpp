@@ -155,20 +155,17 @@ constexpr std::size_t disconnecting_piece = 512;
 constexpr std::size_t max_disconnecting = 4'096;
 constexpr std::chrono::microseconds disconnecting_pause{500};
 
-CloseSession closing_of(const SessionInfo& unanswered) {
-    return {unanswered.id, "its connection ended before the response"};
-}
-
 }  // namespace
 
-void Dispatcher::disconnect(Disconnect disconnected, std::vector<Grant> undelivered) {
+void Dispatcher::disconnect(Disconnect disconnected) {
     {
         const MutexLock lock(disconnecting_mutex_);
-        auto& [waits, sessions] = disconnecting_;
+        auto& [waits, sessions, undelivered] = disconnecting_;
         waits.insert(waits.end(), disconnected.waits.begin(), disconnected.waits.end());
         std::move(disconnected.sessions.begin(), disconnected.sessions.end(),
                   std::back_inserter(sessions));
-        std::move(undelivered.begin(), undelivered.end(), std::back_inserter(undelivered_));
+        undelivered.insert(undelivered.end(), disconnected.undelivered.begin(),
+                           disconnected.undelivered.end());
     }
     if (!options_.flush_soon) return release_disconnected();
     options_.flush_soon();
@@ -176,16 +173,12 @@ void Dispatcher::disconnect(Disconnect disconnected, std::vector<Grant> undelive
 
 void Dispatcher::release_disconnected() {
     Disconnect disconnected;
-    std::vector<Grant> undelivered;
     {
         const MutexLock lock(disconnecting_mutex_);
         std::swap(disconnected, disconnecting_);
-        undelivered.swap(undelivered_);
     }
-    for (const Grant& grant : undelivered) {
-        if (grant.own_session) disconnected.sessions.push_back(closing_of(*grant.own_session));
-    }
-    const std::size_t count = disconnected.waits.size() + disconnected.sessions.size();
+    const std::size_t count =
+        disconnected.waits.size() + disconnected.sessions.size() + disconnected.undelivered.size();
     if (count > max_disconnecting && options_.cleanup) {
         options_.cleanup([this, disconnected = std::move(disconnected)] {
             disconnect_in_pieces(disconnected, disconnecting_pause);
@@ -193,18 +186,15 @@ void Dispatcher::release_disconnected() {
     } else if (count > 0) {
         disconnect_in_pieces(disconnected, {});
     }
-    for (const Grant& grant : undelivered) {
-        if (!grant.own_session) give_back(grant);
-    }
 }
 
-// Cancels all waits before it ends any session. Otherwise the locks of a session could be granted
-// to a client that has disconnected as well.
+// Cancels all waits before it ends any session or grant. Otherwise the locks of a session could be
+// granted to a client that has disconnected as well.
 void Dispatcher::disconnect_in_pieces(const Disconnect& disconnected,
                                       std::chrono::microseconds pause) {
-    const auto& [waits, sessions] = disconnected;
-    for (std::size_t first = 0; first < waits.size() + sessions.size();
-         first += disconnecting_piece) {
+    const auto& [waits, sessions, undelivered] = disconnected;
+    const std::size_t count = waits.size() + sessions.size() + undelivered.size();
+    for (std::size_t first = 0; first < count; first += disconnecting_piece) {
         const std::size_t end = first + disconnecting_piece;
         const auto part = [&](const auto& all, std::size_t before) {
             const auto place = [&](std::size_t at) {
@@ -213,7 +203,8 @@ void Dispatcher::disconnect_in_pieces(const Disconnect& disconnected,
             };
             return std::vector(place(first), place(end));
         };
-        service_.disconnect({part(waits, 0), part(sessions, waits.size())});
+        service_.disconnect({part(waits, 0), part(sessions, waits.size()),
+                             part(undelivered, waits.size() + sessions.size())});
         if (pause.count() > 0) std::this_thread::sleep_for(pause);
     }
 }
@@ -517,11 +508,6 @@ void Dispatcher::unbind(const SessionId& session) {
 bool Dispatcher::rebind(const SessionId& session) {
     const MutexLock lock(unbound_mutex_);
     return unbound_.erase(session) > 0;
-}
-
-void Dispatcher::give_back(const Grant& grant) {
-    if (grant.own_session) return disconnect({{}, {closing_of(*grant.own_session)}});
-    service_.submit(Release{grant.session, grant.id}, [](const Result<Answer>&) {});
 }
 
 void Dispatcher::close_session(const SessionId& session, std::string_view why) {

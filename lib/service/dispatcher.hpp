@@ -120,10 +120,10 @@ public:
     std::optional<Ticket> submit(Call call, const Caller& caller, Done done,
                                  ProvenSession* proven = nullptr);
     void cancel(Ticket ticket) { service_.cancel(ticket); }
-    // Cancels the waits and ends the sessions of a disconnected client, and releases grants that
-    // did not reach it. This happens soon, together with other clients, in release_disconnected().
-    void disconnect(Disconnect disconnected, std::vector<Grant> undelivered = {})
-        ROCKLOCK_EXCLUDES(disconnecting_mutex_);
+    // Cancels the waits and ends the sessions of a disconnected client, and gives back the grants
+    // that did not reach it. This happens soon, together with other clients, in
+    // release_disconnected().
+    void disconnect(Disconnect disconnected) ROCKLOCK_EXCLUDES(disconnecting_mutex_);
     // Does the work that disconnect() has collected. Call it before the service is flushed.
     void release_disconnected() ROCKLOCK_EXCLUDES(disconnecting_mutex_);
     // Returns true if the caller is an administrator.
@@ -135,8 +135,6 @@ public:
     void unbind(const SessionId& session) ROCKLOCK_EXCLUDES(unbound_mutex_);
     bool rebind(const SessionId& session) ROCKLOCK_EXCLUDES(unbound_mutex_);
 
-    // Releases a grant that was not delivered, with the session that was opened for it.
-    void give_back(const Grant& grant);
     // Ends the session of a client that has gone. `why` is stored with the ends of its grants.
     void close_session(const SessionId& session, std::string_view why);
 
@@ -169,7 +167,6 @@ private:
 
     Mutex disconnecting_mutex_;
     Disconnect disconnecting_ ROCKLOCK_GUARDED_BY(disconnecting_mutex_);
-    std::vector<Grant> undelivered_ ROCKLOCK_GUARDED_BY(disconnecting_mutex_);
 
     Mutex unbound_mutex_;
     std::set<SessionId> unbound_ ROCKLOCK_GUARDED_BY(unbound_mutex_);

@@ -136,6 +136,7 @@ ServiceAnswer EditEndpoint::save(SaveEdit save, const Secret& secret, std::uint3
     if (auto own = check_sender(&locks_, save.session, secret); !own) {
         return error_answer(own.error());
     }
+    note_token(&locks_, save.session, save.token);
     for (WriteItem& action : save.write.actions) {
         action.proof = LockProof{save.session, save.token, uid};
     }

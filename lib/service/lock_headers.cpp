@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/equal_ignoring_case.hpp"
+#include "lock/manager/server_service.hpp"
 
 namespace rocklock {
 namespace {
@@ -123,6 +124,11 @@ Result<void> check_sender(LockService* locks, const SessionId& session, const Se
     return Error(known.error());
 }
 
+void note_token(LockService* locks, const SessionId& session, const std::optional<Token>& token) {
+    if (locks == nullptr || !token) return;
+    if (auto* const server = server_service(*locks)) server->note_token(session, *token);
+}
+
 Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string_view operation,
                                       LockService* locks) {
     TableGuards guards;
@@ -177,6 +183,7 @@ Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string
     if (!session) return guards;
     const auto own = read_session(*session, locks);
     if (!own) return Error(own.error());
+    note_token(locks, *own, believed);
     guards.proof = LockProof{*own, believed, request.uid};
     return guards;
 }

@@ -7,6 +7,7 @@
 //     X-Rocklock-Draft: <draft>
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include <rocklock/lock.hpp>
@@ -31,5 +32,9 @@ Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string
 // where the error can name the current holders. Errors: not_owner if the secret is wrong; those of
 // the storage.
 Result<void> check_sender(LockService* locks, const SessionId& session, const Secret& secret);
+
+// Reports to the lock manager that a call has presented the token of a grant of this session, after
+// check_sender(). The grant then stays if the connection on which it was granted is lost.
+void note_token(LockService* locks, const SessionId& session, const std::optional<Token>& token);
 
 }  // namespace rocklock

@@ -277,7 +277,7 @@ public:
             require(conversation_->ended(), "who sends no more is answered");
             reading_->ended(conversation_->broken());
         }
-        client_session_->hang_up(conversation_->sent(), true);
+        client_session_->hang_up(0);
         answer();
     }
 

@@ -1,5 +1,6 @@
 // Several clients disconnect at the same time: what happens to their waits and sessions.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -121,6 +122,128 @@ BOOST_AUTO_TEST_CASE(during_a_stall_wait_for_renewals_that_came_in_time) {
     crowd.manager->resume();
     crowd.manager->tick();
     BOOST_TEST(crowd.granted(bobs));
+}
+
+// A grant whose response was lost: `lost` gives it back as the server does.
+struct Undelivered : Crowd {
+    explicit Undelivered(Held held = Held::refuse) : ann(open("ann")), grant(acquire(held)) {}
+
+    Grant acquire(Held held) const {
+        Acquire request;
+        request.session = ann;
+        request.locks = {{.resource = "a"}};
+        request.held = held;
+        return manager->ask(request).value();
+    }
+    Grant acquire_alone() const {
+        Acquire request;
+        request.opens.emplace().principal = "bob";
+        request.locks = {{.resource = "b"}};
+        return manager->ask(request).value();
+    }
+    void lost(const Grant& lost) const {
+        manager->disconnect({{}, {}, {{lost.session, lost.id, lost.own_session.has_value()}}});
+        BOOST_TEST(!manager->audit_invariants());
+    }
+    bool held() const { return manager->holds(ann, "a", Mode::write); }
+
+    SessionId ann;
+    Grant grant;
+};
+
+BOOST_AUTO_TEST_CASE(give_back_a_grant_that_they_never_learned_of) {
+    const Undelivered grant;
+    const auto alone = grant.acquire_alone();
+    grant.lost(grant.grant);
+    grant.lost(alone);
+    BOOST_TEST(!grant.held());
+    BOOST_TEST(grant.manager->show("b").value().holders.empty());
+    // Its session has ended with it.
+    const auto session = grant.manager->authenticate(alone.session, alone.own_session->secret);
+    BOOST_TEST((session.error().code == ErrorCode::session_expired));
+    // Giving it back again has no effect.
+    grant.acquire(Held::refuse);
+    grant.lost(grant.grant);
+    BOOST_TEST(grant.held());
+}
+
+BOOST_AUTO_TEST_CASE(keep_a_grant_whose_session_has_named_it) {
+    const std::vector<std::function<void(const Undelivered&)>> calls{
+        [](const Undelivered& at) {
+            Convert convert;
+            convert.session = at.ann;
+            convert.grant = at.grant.id;
+            convert.mode = Mode::exclusive;
+            BOOST_REQUIRE(at.manager->ask(convert));
+        },
+        // The call is refused, but names the grant.
+        [](const Undelivered& at) {
+            Transfer transfer;
+            transfer.session = at.ann;
+            transfer.grant = at.grant.id;
+            BOOST_REQUIRE(!at.manager->ask(transfer));
+        },
+        [](const Undelivered& at) {
+            AnswerWanted answer;
+            answer.session = at.ann;
+            answer.grant = at.grant.id;
+            BOOST_REQUIRE(at.manager->ask(answer));
+        },
+        [](const Undelivered& at) { at.acquire(Held::join); },
+        [](const Undelivered& at) { at.manager->note_token(at.ann, at.grant.token); },
+        [](const Undelivered& at) {
+            BOOST_REQUIRE(at.manager->fence({at.ann, at.grant.token, "a"}));
+        },
+        [](const Undelivered& at) {
+            BOOST_REQUIRE(at.manager->fence({at.ann, {}, "a"}));
+        },
+    };
+    for (const auto& call : calls) {
+        const Undelivered at;
+        call(at);
+        at.lost(at.grant);
+        BOOST_TEST(at.held());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(give_back_a_grant_after_calls_that_do_not_name_it) {
+    const Undelivered at;
+    const auto bob = at.open("bob");
+    RenewSession renewal;
+    renewal.session = at.ann;
+    BOOST_REQUIRE(at.manager->ask(renewal));
+    BOOST_REQUIRE(!at.manager->fence({at.ann, {}, "another"}));
+    // Another session names it.
+    Release release;
+    release.session = bob;
+    release.grant = at.grant.id;
+    BOOST_REQUIRE(!at.manager->ask(release));
+    at.manager->note_token(bob, at.grant.token);
+    at.lost(at.grant);
+    BOOST_TEST(!at.held());
+}
+
+// The id and the secret of such a session are in the response that grants the lock.
+BOOST_AUTO_TEST_CASE(keep_a_grant_whose_own_session_was_presented) {
+    const Undelivered at;
+    const auto alone = at.acquire_alone();
+    BOOST_REQUIRE(!at.manager->authenticate(alone.session, {}));
+    BOOST_REQUIRE(at.manager->authenticate(alone.session, alone.own_session->secret));
+    at.lost(alone);
+    BOOST_TEST(at.manager->holds(alone.session, "b", Mode::write));
+}
+
+BOOST_AUTO_TEST_CASE(lose_one_count_with_one_response) {
+    const Undelivered at(Held::count);
+    at.manager->note_token(at.ann, at.grant.token);
+    const auto again = at.acquire(Held::count);
+    BOOST_REQUIRE(again.count == 1U);
+    at.lost(again);
+    BOOST_TEST(at.acquire(Held::count).count == 1U);
+    at.lost(again);
+    BOOST_TEST(at.held());
+    at.lost(again);
+    BOOST_TEST(at.held());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

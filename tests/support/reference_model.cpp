@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "support/model_text.hpp"
 
 namespace rocklock::proof {
@@ -321,6 +322,7 @@ void ReferenceModel::withdraw(Ticket ticket) {
 
 // All of them end before any waiter is served.
 void ReferenceModel::disconnect(const Disconnect& disconnected, Instant now) {
+    ROCKLOCK_ASSERT(disconnected.undelivered.empty());
     for (const Ticket ticket : disconnected.waits) withdraw(ticket);
     for (const auto& close : disconnected.sessions) {
         for (auto& someone : sessions_) {

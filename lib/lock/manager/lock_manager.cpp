@@ -258,6 +258,7 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
         // This is often the first call after a stall, so look for one.
         core_->check_time(after);
         known = core_->table.session(session, core_->view_time());
+        core_->table.note_proof(session, std::nullopt);
         dependency = core_->commits.all_written();
     }
     core_->finish(after);
@@ -265,6 +266,12 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
     if (known || known.error().code != ErrorCode::session_not_found) return known;
     if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     return past_session_error(core_->storage, session);
+}
+
+void LockManager::note_token(const SessionId& session, Token token) {
+    if (core_->made_here.in_child()) return;
+    MutexLock lock(core_->mutex);
+    core_->table.note_proof(session, token);
 }
 
 bool LockManager::holds(const SessionId& session, std::string_view resource, Mode mode) {

@@ -91,6 +91,7 @@ public:
     void on_flush_needed(std::function<void()> notify) override;
     void cancel(Ticket ticket) override;
     void disconnect(Disconnect disconnected) override;
+    void note_token(const SessionId& session, Token token) override;
     Result<Answer> call(Request request, std::stop_token stop = {}) override;
 
     Result<LockView> show(std::string_view resource) override;

@@ -14,6 +14,11 @@ void ServerService::disconnect(Disconnect disconnected) {
     for (auto& close : disconnected.sessions) {
         submit(std::move(close), [](const Result<Answer>&) {});
     }
+    for (const UndeliveredGrant& lost : disconnected.undelivered) {
+        Request request = Release{lost.session, lost.grant};
+        if (lost.own_session) request = CloseSession{lost.session};
+        submit(std::move(request), [](const Result<Answer>&) {});
+    }
 }
 
 }  // namespace rocklock

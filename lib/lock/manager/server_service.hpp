@@ -34,10 +34,14 @@ public:
     // delivers what is left. Call this before the first request.
     virtual void on_flush_needed(std::function<void()> notify);
 
-    // Cancels all of these waits and closes all of these sessions as one decision, so that no lock
-    // that one of them releases is granted to another one. Waits and sessions that have ended are
-    // ignored. The completions of the waits run in the caller.
+    // Cancels all of these waits, closes all of these sessions and gives back all of these grants
+    // as one decision, so that no lock that one of them releases is granted to another one. Those
+    // that have ended are ignored. The completions of the waits run in the caller.
     virtual void disconnect(Disconnect disconnected);
+    // Reports that a client has proven the session and presented this token with a call, whatever
+    // becomes of the call. disconnect() does not give back the grant of the token from now on.
+    // authenticate() reports the same for the grant for which the session was opened.
+    virtual void note_token(const SessionId& /*session*/, Token /*token*/) {}
 
     // Watches for stalls. When the server continues after a stall (it was stopped, swapped out or
     // suspended), its sockets may contain renewals that were sent in time, after requests for the

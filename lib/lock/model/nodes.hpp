@@ -120,6 +120,9 @@ struct Grant {
     NearOwner<GrantExtra> extra;
     std::uint8_t hold_count = 0;
     bool waited = false;
+    // The client has shown that it knows the grant: a request of its session has named the grant or
+    // presented its token, or a write has relied on it. In memory only.
+    bool confirmed = false;
 
     // Allocates a grant together with its holds, which follow it in the same piece of memory.
     static Grant* make(std::size_t hold_count) {

@@ -268,6 +268,8 @@ bool LockTable::Core::check_own_holds(Ticket to, Session& session,
     }
     if (same == nullptr) return false;
     Grant* cover = held == Held::refuse ? nullptr : own_cover(session, requested_locks);
+    // This response delivers the grant too, so it must outlive the loss of an earlier response.
+    if (cover != nullptr && held == Held::join) cover->confirmed = true;
     if (cover == nullptr) {
         Error error(ErrorCode::already_held,
                     held == Held::refuse ? "this session already holds the resource: release or "

@@ -254,6 +254,9 @@ struct LockTable::Core {
     void handle(const Request& request);
     WallTime wall_of(BootTime boot) const;
 
+    // ---- give_back.cpp ----
+    void give_back(const UndeliveredGrant& undelivered);
+
     // ---- session.cpp ----
     Session* opened_by(const RequestKey& id);
     void handle(const OpenSession& request);

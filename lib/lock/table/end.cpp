@@ -72,7 +72,10 @@ lock_model::Grant* LockTable::Core::require_grant(const SessionId& session, Gran
                {ErrorCode::not_owner, "the grant belongs to another session; nothing was changed"});
         return nullptr;
     }
-    if (lock_model::live(grant, now.boot)) return &grant;
+    if (lock_model::live(grant, now.boot)) {
+        grant.confirmed = grant.confirmed || grant.session->id == session;
+        return &grant;
+    }
     const Ending ending = ending_of(grant);
     if (verb == HistoryLookup::Verb::release) {
         answer(ticket, released_before(ending));

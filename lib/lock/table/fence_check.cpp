@@ -54,6 +54,7 @@ std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Insta
         grant = core_->writing_grant(*session, request.resource);
         if (grant == nullptr) return NoFence{};
     }
+    grant->confirmed = true;
     if (!lock_model::live(*grant, now.boot)) {
         NoFence late = ended_so(core_->ending_of(*grant));
         if (covers_resource(*grant, request.resource)) late.late = grant->session->principal;

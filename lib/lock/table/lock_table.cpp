@@ -72,6 +72,7 @@ void LockTable::Core::handle(const Disconnect& event) {
         end_session(*session, {Outcome::released, {}, close.reason, now.wall}, budget);
         budget -= cleaned;
     }
+    for (const UndeliveredGrant& undelivered : event.undelivered) give_back(undelivered);
 }
 
 void LockTable::Core::withdraw(Ticket waiting) {

@@ -61,7 +61,7 @@ struct Tick {
     bool search = false;
 };
 
-// `Disconnect` ends all of its waits and sessions before any waiter is served.
+// `Disconnect` ends all of its waits, sessions and grants before any waiter is served.
 using Event = std::variant<Request, CancelWait, Tick, ReacquireLocks, Disconnect>;
 
 // The response to the request with this ticket. A request that waits is answered by the decision
@@ -152,6 +152,11 @@ public:
     // Rebuilds the table from its records. Must be called on a new table only. `decision` receives
     // the changes that must be committed before any other decision. Errors: corrupt.
     Result<void> recover(const Snapshot& records, const RecoveryFacts& facts, Decision& decision);
+
+    // Reports that a client has proven a session, and which token it has presented, if any. The
+    // grant of the token, and the grant for which the session was opened, are then known to the
+    // client: a Disconnect does not release them as undelivered.
+    void note_proof(const SessionId& session, const std::optional<Token>& token);
 
     // Queries. Each returns the state at `now`. Only fence() changes the table.
     LockView show(std::string_view resource, Instant now) const;

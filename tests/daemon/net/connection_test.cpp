@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -97,6 +98,19 @@ public:
         }
         received_.clear();
     }
+    // Returns one HTTP response, and leaves it unread.
+    std::string peek_answer() const {
+        std::array<char, 4096> buffer{};
+        for (;;) {
+            const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_PEEK);
+            ROCKLOCK_ASSERT(size > 0);
+            std::string text(buffer.data(), static_cast<std::size_t>(size));
+            const auto head = text.find("\r\n\r\n");
+            const auto length = text.find("Content-Length: ");
+            if (head == std::string::npos || length > head) continue;
+            if (text.size() == head + 4 + std::stoul(text.substr(length + 16))) return text;
+        }
+    }
     // Blocks until a response arrives, and does not read it.
     void await_answer() const {
         char byte = 0;
@@ -159,6 +173,9 @@ public:
         table.key = {{"id", KeyType::hash}};
         table.billing = BillingMode::pay_per_request;
         BOOST_REQUIRE(database_.tables().value()->create_table(table));
+        table.table = "bound";
+        BOOST_REQUIRE(database_.tables().value()->create_table(table));
+        BOOST_REQUIRE(database_.tables().value()->bind_table({"bound", "bound/{id}"}));
         for (auto& thread : threads_) thread.start();
     }
     ~World() {
@@ -235,6 +252,46 @@ std::size_t revoked_after(World& world, Way way, const Talk& talk) {
     threads.clear();
     return revoked;
 }
+
+// Returns the value of a string or a number in a response.
+std::string member_of(const std::string& answer, const std::string& name) {
+    const auto found = answer.find('"' + name + "\":");
+    ROCKLOCK_ASSERT(found != std::string::npos);
+    auto begin = found + name.size() + 3;
+    if (answer[begin] == '"') ++begin;
+    return answer.substr(begin, answer.find_first_of("\",}", begin) - begin);
+}
+
+// A grant of `bound/1`, as the response shows it.
+struct Known {
+    explicit Known(const std::string& answer)
+        : session(member_of(answer, "Session")),
+          secret(member_of(answer, "Secret")),
+          grant(member_of(answer, "Grant")),
+          token(member_of(answer, "Token")) {}
+
+    // A call of the lock API that presents the session. `more` are further members.
+    std::string call(const std::string& verb, const std::string& more = "") const {
+        return post("Rocklock_20261121." + verb,
+                    R"({"Session":")" + session + R"(","Secret":")" + secret + '"' + more + "}");
+    }
+    // A call for tables that presents the session and, if requested, the token.
+    std::string item(const std::string& operation, const std::string& body, bool with_token) const {
+        return post("DynamoDB_20120810." + operation, R"({"TableName":"bound",)" + body + "}",
+                    "Authorization: AWS4-HMAC-SHA256 "
+                    "Credential=x/20261121/eu/dynamodb/aws4_request, SignedHeaders=host, "
+                    "Signature=x\r\nX-Amz-Date: 20261121T000000Z\r\nX-Rocklock-Session: " +
+                        session + ":" + secret + "\r\n" +
+                        (with_token ? "X-Rocklock-Token: " + token + "\r\n" : ""));
+    }
+
+    std::string session;
+    std::string secret;
+    std::string grant;
+    std::string token;
+};
+
+const auto put_body = R"("Item":{"id":{"S":"1"}})";
 
 }  // namespace
 
@@ -343,6 +400,79 @@ BOOST_AUTO_TEST_CASE(stays_when_its_session_joins_it_and_leaves_that_answer_unre
             });
             BOOST_TEST(world.is_held(resource));
         }
+    }
+}
+
+// The client peeks at the response, so the socket reports it as unread.
+BOOST_AUTO_TEST_CASE(stays_when_a_call_on_another_connection_shows_that_its_client_knows_it) {
+    const std::vector<std::function<std::string(const Known&)>> calls{
+        [](const Known& at) { return at.item("PutItem", put_body, true); },
+        [](const Known& at) { return at.item("PutItem", put_body, false); },
+        [](const Known& at) { return at.item("GetItem", R"("Key":{"id":{"S":"1"}})", true); },
+        [](const Known& at) {
+            return at.call("Convert", R"(,"Mode":"exclusive","Grant":)" + at.grant);
+        },
+        [](const Known& at) {
+            return at.call("SaveEdit", R"(,"Token":)" + at.token +
+                                           R"(,"TransactItems":[{"Put":{"TableName":"bound",)" +
+                                           put_body + "}}]");
+        },
+        [](const Known& at) {
+            return at.call("Acquire", R"(,"Held":"join","Locks":[{"Resource":"bound/1"}])");
+        },
+    };
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        for (const auto& call : calls) {
+            World world;
+            const auto session = world.open_session();
+            world.converse(way, 0, [&](const Client& client) {
+                client.send(post("Rocklock_20261121.Acquire",
+                                 "{" + session + R"("Locks":[{"Resource":"bound/1"}]})"));
+                // The response has no secret, because the session was opened before.
+                const Known known("{" + session + client.peek_answer());
+                world.converse(way, 1, [&](Client& other) {
+                    other.send(call(known));
+                    const auto answer = other.answer();
+                    BOOST_TEST(answer.find("200 OK") != std::string::npos, answer);
+                });
+            });
+            BOOST_TEST(world.is_held("bound/1"));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(stays_when_the_session_that_was_opened_for_it_is_presented_elsewhere) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        for (const std::string verb : {"RenewSession", "ShowSession"}) {
+            World world;
+            world.converse(way, 0, [&](const Client& client) {
+                client.send(acquire_of("bound/1"));
+                const Known known(client.peek_answer());
+                world.converse(way, 1, [&](Client& other) {
+                    other.send(known.call(verb));
+                    expect_success(other.answer());
+                });
+            });
+            BOOST_TEST(world.is_held("bound/1"));
+        }
+    }
+}
+
+// A renewal shows that a client of the session is alive, but not that it knows the grant.
+BOOST_AUTO_TEST_CASE(is_given_back_when_its_session_is_only_renewed_elsewhere) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const auto session = world.open_session();
+        world.converse(way, 0, [&](const Client& client) {
+            client.send(post("Rocklock_20261121.Acquire",
+                             "{" + session + R"("Locks":[{"Resource":"bound/1"}]})"));
+            const Known known("{" + session + client.peek_answer());
+            world.converse(way, 1, [&](Client& other) {
+                other.send(known.call("RenewSession"));
+                expect_success(other.answer());
+            });
+        });
+        BOOST_TEST(!world.is_held("bound/1"));
     }
 }
 

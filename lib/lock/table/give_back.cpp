@@ -1,0 +1,48 @@
+// Gives back grants whose responses were lost, unless their clients have shown that they know them.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+namespace {
+
+// Stored with the end of a session that was opened for a grant whose response was lost.
+constexpr std::string_view response_lost = "its connection ended before the response";
+
+}  // namespace
+
+// Releases a grant whose response was lost, unless the client knows the grant nevertheless.
+void LockTable::Core::give_back(const UndeliveredGrant& undelivered) {
+    const auto found = grants.find(number(undelivered.grant));
+    if (found == grants.end()) return;
+    Grant& grant = **found;
+    if (grant.session->id != undelivered.session || !lock_model::live(grant, now.boot)) return;
+    if (undelivered.own_session) {
+        if (grant.confirmed) return;
+        return end_session(*grant.session,
+                           {Outcome::released, {}, std::string(response_lost), now.wall});
+    }
+    // The lost response counted a grant that an earlier one had delivered.
+    if (grant.count() > 0) {
+        --grant.extra->count;
+        return write_grant(grant);
+    }
+    if (!grant.confirmed) end_grant(grant, {Outcome::released, {}, {}, now.wall});
+}
+
+void LockTable::note_proof(const SessionId& id, const std::optional<Token>& token) {
+    lock_model::Session* const session = core_->sessions.find(id);
+    if (session == nullptr) return;
+    if (session->only_grant.set) {
+        const auto own = core_->grants.find(number(session->only_grant.id));
+        if (own != core_->grants.end()) (*own)->confirmed = true;
+    }
+    if (!token) return;
+    const auto named = core_->believed_grant({id, token, {}}, session);
+    if (auto* const* grant = std::get_if<lock_model::Grant*>(&named)) (*grant)->confirmed = true;
+}
+
+}  // namespace rocklock
