@@ -63,10 +63,10 @@ RANGE = re.compile(r"\([-+.\dekMG]+–[-+.\dekMG]+\)|\(one round\)")
 COLUMNS = 100
 HOW_TO_READ = ("Each value is the median of the rounds, with the minimum and the maximum in brackets. If "
                "there was only one round, the brackets say so. "
-               "In every round the contestants of a row are measured in turn, except for memory and for "
-               "renewals, which are measured one contestant after the other. A ratio is computed in "
-               "each round and says how many times better Rocklock is; below 1 it is worse, and the row "
-               "is marked slower. The targets are the project's own; those for ratios are for 2 cores. "
+               "Every round measures all contestants of a row. Memory and renewals are the exception: there, "
+               "all measurements of a contestant are completed before those of the next begin. A ratio is "
+               "computed in each round and says how many times better Rocklock is; below 1 it is worse, and "
+               "the row is marked slower. The targets are the project's own; those for ratios are for 2 cores. "
                "Rows without a target are for comparison only. A pair is one acquire and one release. "
                "Durable: synced to disk before the answer. Written: passed to the operating system "
                "before the answer.")

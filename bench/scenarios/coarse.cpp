@@ -116,10 +116,10 @@ Scenario coarse() {
     return {
         "coarse",
         "One lock for an order, or one for each of its members",
-        "An editor changes some of the 64 members of an order. It locks the order with all "
-        "members; or only the members that it changes, as one set or one after the other. The "
-        "cost of one lock does not depend on the number of members, but it also blocks editors of "
-        "other members. In the charts with sixteen editors, they share sixteen orders and hold "
+        "An editor changes some of the 64 members of an order. It locks either the order with all "
+        "its members, or only the members that it changes, as one set or one after the other. A "
+        "lock on the order costs the same with any number of members, but it also blocks editors "
+        "of other members. In the charts with sixteen editors, they share sixteen orders and hold "
         "their locks for a millisecond.",
         {{"cost", "Edits by one client alone", x, Scale::log, "edits a second", Scale::log, "more"},
          {"shared", "Sixteen editors of sixteen orders", x, Scale::log, "edits a second",

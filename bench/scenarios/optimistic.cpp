@@ -41,7 +41,7 @@ void report_crossing(Setting& setting, const std::string& what, const std::vecto
     const auto found = crossing(steps);
     if (!found) {
         return setting.leave_out("number of accounts with which " + what,
-                                 "the same method was faster with every number");
+                                 "one of the two methods was faster with every number of accounts");
     }
     Row row;
     row.name = "number of accounts with which " + what;
@@ -99,9 +99,9 @@ Scenario optimistic() {
             "Sixteen clerks transfer money between two of a number of accounts, and think for a "
             "millisecond between reading and saving. An optimistic clerk saves if neither account "
             "has changed since it was read; otherwise it starts again. A pessimistic clerk locks "
-            "both accounts first, and never starts again. With few conflicts, locks are the "
-            "greater cost. With many conflicts, repeated work is the greater cost, first for the "
-            "transfers that are repeated most often.",
+            "both accounts first, and never starts again. With few conflicts, locks cost more than "
+            "repeated work. With many conflicts, repeated work costs more, and the slowest "
+            "transfers are the first to show it.",
             {{"rate", "Transfers between accounts, durable", x, Scale::log, "transfers a second",
               Scale::log, "more"},
              {"late", "Time from the beginning to the saved transfer, 99th percentile", x,

@@ -98,9 +98,9 @@ Scenario sets() {
         "sets",
         "Overlapping sets of resources",
         "Each of sixteen threads needs several of 64 accounts at the same time. It acquires them "
-        "as one atomic set; or one after the other, in the same order as all other threads; or "
-        "one after the other in any order: then a request that would cause a deadlock is refused, "
-        "and its thread starts again.",
+        "in one of three ways: as one atomic set; one after the other, in the same order as all "
+        "other threads; or one after the other, in any order. In any order, a request that would "
+        "cause a deadlock is refused, and its thread starts again.",
         {{"rate", "Overlapping sets, durable", x, Scale::linear, "sets a second", Scale::log,
           "more"},
          {"late", "Time to wait for a whole set, 99th percentile", x, Scale::linear, "microseconds",

@@ -44,8 +44,7 @@ std::vector<std::string> unit_directories();
 // empty or a link to /dev/null.
 //
 // Errors: invalid_argument if `manager` or `private-directory` in the configuration file is
-// invalid,
-//         or if there is no place for a private daemon; see private_directory()
+//         invalid, or if there is no place for a private daemon; see private_directory()
 Result<ManagerChoice> choose_manager(const Settings& settings,
                                      const std::vector<std::string>& units = unit_directories());
 
@@ -57,13 +56,15 @@ Result<ManagerChoice> choose_manager(const Settings& settings,
 //         path
 Result<std::string> private_directory(const Settings& settings);
 
-// Returns a line for people about a store in a directory where earlier versions put it because of
-// XDG_STATE_HOME or HOME, with the command that moves it to `directory`. Returns an empty string if
-// there is none.
+// Earlier versions kept the store of a private daemon in a directory that XDG_STATE_HOME or HOME
+// determined. If there is such a store outside of `directory`, returns a message that names it and
+// the command that moves it to `directory`. Otherwise returns an empty string.
 std::string unused_store_notice(const std::string& directory);
 
-// Returns the socket and the store of a daemon. Errors: as private_directory(), if neither the
-// settings nor systemd name one.
+// Returns the socket, or the store, of a daemon: from the settings, from systemd, or in the
+// directory of the private daemon.
+//
+// Errors: as private_directory(), which is called only in the last case
 Result<Setting> server_socket(const Settings& settings);
 Result<Setting> server_store(const Settings& settings);
 

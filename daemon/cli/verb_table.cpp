@@ -238,7 +238,7 @@ constexpr OptionRow option_rows[] = {
     {"drafts", "", "if a write is refused because its lock was lost, keep it as a draft (no)",
      "class put"},
     {"principal", "NAME", "only those of this principal", "ls, sessions"},
-    {"principal", "NAME", "owner of the drafts (of ROCKLOCK_SESSION, or the login name)",
+    {"principal", "NAME", "owner of the drafts (that of ROCKLOCK_SESSION, or the login name)",
      "drafts ls, drafts rm"},
     {"principal", "NAME", "all sessions of this principal", "session end"},
     {"class", "PATTERN", "only resources of the class with this pattern", "ls"},

@@ -74,8 +74,8 @@ public:
     bool has_output() const override { return !output_.empty(); }
     std::size_t outstanding() const override { return slots_.size(); }
     bool heard() const override { return last_number_ > 0; }
-    // Returns false during a long search or a call for tables, so that the requests after it see
-    // its effects.
+    // Returns false during a long search and during a call for tables. Later requests are then
+    // processed after it, and see the effects of the call.
     bool has_room() const override {
         return slots_.size() < max_outstanding && searches_ == 0 && made_ + unsent_ <= max_unsent;
     }

@@ -228,7 +228,7 @@ void Server::judge(const Error& error) {
         "a call failed because data of a table is damaged: check the store with `rocklock "
         "db check`, and restore a backup",
         {{"error", error.message}}};
-    if (count > 1) event.facts.emplace_back("untold", count - 1);
+    if (count > 1) event.facts.emplace_back("not_logged", count - 1);
     parts_.log.write(event);
 }
 

@@ -1,17 +1,18 @@
-// The file descriptors of the daemon. Each client needs one, and each watched process.
+// The file descriptors of the daemon. Each client and each watched process needs one.
 #pragma once
 
 #include <rocklock/result.hpp>
 
 namespace rocklock {
 
-// If stdin, stdout or stderr is closed, occupies its number, so that no file of the program gets it
-// and is overwritten by printed text; writing to it still fails. Call it before anything is opened.
-// Child processes get the descriptors closed, as before.
+// If stdin, stdout or stderr is closed, occupies its number. Otherwise, the next file that the
+// program opens would get the number, and printed text would overwrite the file. Writing to the
+// occupied descriptor still fails, and it is closed in child processes. Call it before anything is
+// opened.
 void keep_standard_descriptors();
 
-// Raises the limit of descriptors as far as the process may. Returns the number of connections for
-// which they suffice, besides the store, watched processes and refusals.
+// Raises the limit of descriptors as far as the process may. Returns the number of descriptors that
+// remain for connections, after those for the store, watched processes and refusals.
 //
 // Errors: io_error   there are too few descriptors for the store
 Result<int> raise_descriptor_limit();
@@ -20,8 +21,8 @@ Result<int> raise_descriptor_limit();
 // after raise_descriptor_limit().
 int refusal_descriptors();
 
-// A descriptor in reserve. If none is left, it is given up so that a client can be accepted and
-// refused with a response.
+// A descriptor in reserve. If the process has no free descriptor, the reserved one is closed, so
+// that a client can be accepted and refused with a response.
 class SpareDescriptor {
 public:
     SpareDescriptor() { take(); }

@@ -27,7 +27,7 @@ std::string format_event(const LogEvent& event, LogFormat format, std::string_vi
 // If the reader of the output is too slow, lines are discarded and counted: the daemon never waits
 // for it.
 //
-// Threads: thread-safe. A line is one write.
+// Threads: thread-safe. Each line is written with one write().
 class Log {
 public:
     explicit Log(LogFormat format = LogFormat::text, LogLevel min_level = LogLevel::info)
@@ -41,7 +41,8 @@ private:
     LogLevel min_level_;
     void write_line(const LogEvent& event) const ROCKLOCK_REQUIRES(mutex_);
 
-    // One line at a time, because each is written only if the write does not block.
+    // Held while a line is written: a line is discarded if the pipe has no room for it, and no
+    // other thread may write between this check and the write.
     mutable Mutex mutex_;
     // The number of lines lost since the last one that was written.
     mutable std::uint64_t lost_ ROCKLOCK_GUARDED_BY(mutex_) = 0;

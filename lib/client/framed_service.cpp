@@ -54,7 +54,7 @@ Result<void> name_process(Call& call, const OpenSession& opens) {
     return {};
 }
 
-// Fills in the members of a call besides its body. Most verbs have none.
+// Fills in the members of a call that are not in its body. Most verbs have none.
 template <typename Verb>
 Result<void> fill_in(Call& /*call*/, const Verb& /*verb*/) {
     return {};

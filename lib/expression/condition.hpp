@@ -37,7 +37,7 @@ bool holds(const Condition& condition, const Item& item);
 // Returns the attributes that the condition reads, each once, ordered by name.
 std::vector<std::string_view> attributes(const Condition& condition);
 
-// Returns the attributes with elements that the condition reads (`a` for `a.b` and `a[0]`), in the
+// Returns the attributes of which the condition reads an element (`a` for `a.b` and `a[0]`), in the
 // order of the text.
 std::vector<std::string_view> nested_attributes(const Condition& condition);
 

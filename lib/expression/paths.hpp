@@ -52,7 +52,7 @@ private:
     const Bindings& bindings_;
 };
 
-// Returns the attributes with elements that operands of the tree read (`a` for `a.b` and `a[0]`),
+// Returns the attributes of which operands of the tree read an element (`a` for `a.b` and `a[0]`),
 // in the order of the text.
 std::vector<std::string_view> nested_attributes(const OperandTree& tree, const Paths& paths);
 

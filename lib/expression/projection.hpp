@@ -41,7 +41,7 @@ Item project(const Projection& projection, const Item& item);
 // Returns the attributes that the projection reads, each once, ordered by name.
 std::vector<std::string_view> attributes(const Projection& projection);
 
-// Returns the attributes with elements that the projection reads: `a` for `a.b` and `a[0]`.
+// Returns the attributes of which the projection reads an element: `a` for `a.b` and `a[0]`.
 std::vector<std::string_view> nested_attributes(const Projection& projection);
 
 }  // namespace rocklock::expression

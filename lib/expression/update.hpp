@@ -32,7 +32,7 @@ Result<Update> bind_update(std::shared_ptr<const UpdateTree> tree, Binder& binde
 // Returns an error if the update changes a key attribute.
 std::optional<Error> check_keys(const Update& update, std::span<const std::string_view> keys);
 
-// Returns the attributes with elements that the update changes or reads: `a` for `a.b` and `a[0]`.
+// Returns the attributes of which the update changes or reads an element: `a` for `a.b` and `a[0]`.
 std::vector<std::string_view> nested_attributes(const Update& update);
 
 // Returns whether the update consists of REMOVE and DELETE actions only. Such an update does not

@@ -37,7 +37,7 @@ struct ServiceRequest {
 
 // Returns true for the types of a call's body: application/json and application/x-amz-json-1.0.
 bool is_json(std::string_view content_type);
-// Returns true for the latter, which SDKs send.
+// Returns true for application/x-amz-json-1.0, which SDKs send.
 bool is_sdk_json(std::string_view content_type);
 
 }  // namespace rocklock

@@ -4,8 +4,8 @@
 //     Command::prepare() ──► forked, waiting ──go()──► running ──► ended
 //                               └─ parent dies, or ~Command ──► ends without executing the command
 //
-// The child has its own process group, so that a signal reaches all processes that it starts. The
-// kernel kills the child when the parent dies, because the lock is then no longer renewed.
+// The child has its own process group, so that a signal reaches all processes that it starts. When
+// the parent dies, the lock is no longer renewed, so the kernel kills the child, too.
 #pragma once
 
 #include <sys/types.h>

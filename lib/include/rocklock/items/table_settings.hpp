@@ -1,4 +1,4 @@
-// The settings of a table besides its keys and indexes (time to live, tags), and the account's
+// The settings of a table other than its keys and indexes (time to live, tags), and the account's
 // limits. The names are those of DynamoDB's operations and parameters.
 #pragma once
 
