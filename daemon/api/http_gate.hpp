@@ -4,8 +4,8 @@
 // including any page that a browser on this machine shows. These checks refuse such pages:
 //
 //     DNS rebinding   a foreign name resolves to 127.0.0.1: Host must name this machine
-//     forged calls    a page of another site posts here: Origin must be this server, and the type
-//                     of the body one that a browser does not send across sites without a preflight
+//     forged calls    a page of another site posts here: Origin must be this server, and the body
+//                     must have a type that browsers do not send across sites without a preflight
 //     foreign reads   images, frames and scripts of another site: the Sec-Fetch headers reveal them
 //
 // The server uses neither cookies nor credentials that a browser adds on its own.

@@ -60,8 +60,8 @@ std::string own_program() {
 // Returns the environment without the variables that `run` sets for its command, because a daemon
 // must not keep the credentials of a session.
 std::vector<char*> clean_environment() {
-    // Set by `run`, or by systemd for the unit that this process runs in. Without the latter, the
-    // user's store would be created in the directory of the unit.
+    // Set by `run`, or by systemd for the unit that this process runs in. If the variables of
+    // systemd were kept, the user's store would be created in the directory of the unit.
     constexpr std::array<std::string_view, 15> of_others = {
         "ROCKLOCK_RESOURCE=", "ROCKLOCK_GRANT=",    "ROCKLOCK_TOKEN=",    "ROCKLOCK_PRINCIPAL=",
         "ROCKLOCK_MODE=",     "ROCKLOCK_SESSION=",  "ROCKLOCK_DEADLINE=", "ROCKLOCK_SOCKET=",

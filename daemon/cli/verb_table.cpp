@@ -168,7 +168,7 @@ constexpr OptionRow option_rows[] = {
      "serve"},
     {"allow-shared-store", "", "serve a store even if other users can enter its directory",
      "serve"},
-    {"slow-wait", "DURATION", "log waits for locks that last longer than this; 0: off (5s)",
+    {"slow-wait", "DURATION", "log each wait for a lock that takes longer than this; 0: off (5s)",
      "serve"},
     {"log-format", "text|logfmt|json", "format of the log on stderr (text)", "serve"},
     {"log-level", "debug|info|warning|error", "lowest level that is logged (info)", "serve"},

@@ -30,7 +30,7 @@ struct ServerOptions {
     UserLimits user_limits{};
     // If true, a store is served even if other users can enter its directory.
     bool allow_shared_store = false;
-    // Waits for locks that last longer than this are logged. 0: no wait is logged.
+    // A wait for a lock is logged if it takes longer than this. 0: no wait is logged.
     std::chrono::milliseconds slow_wait{0};
     // The time between the starts of two sweeps, which delete expired items.
     std::chrono::milliseconds sweep_period{10'000};

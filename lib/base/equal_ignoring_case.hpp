@@ -1,4 +1,4 @@
-// Comparison of names that ignore the case of ASCII letters, such as those of headers.
+// Compares names, such as those of headers, without regard to the case of ASCII letters.
 #pragma once
 
 #include <algorithm>

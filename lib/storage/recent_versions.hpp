@@ -20,7 +20,8 @@ namespace rocklock {
 // allows the writes of a holder, and the items on which the holder works. Without this cache, the
 // two lookups in RocksDB took 22 % of the processor time of a guarded put.
 //
-// Each key has one slot, which it shares with other keys; the last one replaces the one before it.
+// Each key can be in one slot only, which it shares with other keys. A key that is added replaces
+// the key in its slot.
 // Keys longer than `max_key_bytes` are not cached. If as many keys were replaced as there are
 // slots, the number of slots is doubled, up to `max_slots`.
 //

@@ -30,7 +30,7 @@ Error about_damage(Error error, const StoreDirectory& directory);
 // Which damage at the end of a log is tolerated when the store is opened.
 enum class LogEnd : std::uint8_t {
     // The process was killed, but the machine kept running: only the very last record can be
-    // incomplete. Damage anywhere else is the loss of bytes that were reported as written.
+    // incomplete. Damage anywhere else means that bytes which were reported as written are lost.
     killed,
     // After a power failure, the unsynced end of the log may be damaged in any way. The log is read
     // up to the damage.

@@ -256,7 +256,8 @@ Result<void> StoreDirectory::take_lock() {
 Result<void> StoreDirectory::lock_for_reading(Use use) {
     const int number = open(pid_file().c_str(), O_RDONLY | O_CLOEXEC);
     if (number >= 0) return lock_file(number);
-    // The store was never open, or the file is not readable. The latter is accepted for `beside`.
+    // Succeeds if the store was never open. With `beside`, also accepts a file that is not
+    // readable.
     if (errno == ENOENT || use == Use::beside) return {};
     return system_error("cannot open " + pid_file(), errno);
 }

@@ -32,7 +32,8 @@ struct Delivery {
     CommitDependency dependency;
     LockService::Completion done;
     std::optional<Result<Answer>> answer;
-    // If set, the response is looked up in the history and belongs to the ticket of the lookup.
+    // If set, the response must first be looked up in the history. It answers the request with the
+    // ticket of this lookup.
     std::optional<HistoryLookup> history;
     std::unique_ptr<Notifications> notifications;
     // Set for an acquire that was granted without waiting, if `timings` is on.
@@ -50,8 +51,8 @@ public:
     bool empty() const { return ready_.empty() && committing_.empty(); }
     bool has_ready() const { return !ready_.empty(); }
     bool has_committing() const { return !committing_.empty(); }
-    // Returns the number of deliveries that one commit completes: those that wait now, or as many
-    // as last time, whichever is greater.
+    // Returns an estimate of how many deliveries the next sync will complete: the number that wait
+    // for a commit now, or the size of the last group, whichever is greater.
     std::size_t group_size() const { return std::max(committing_.size(), last_group_); }
 
     // Makes the caller the only delivering thread, until end(). Returns false if another thread is

@@ -1,4 +1,5 @@
-// A thread that runs a function at given times of the boot clock, and when it is called.
+// A thread that runs a function at times of the boot clock that the function chooses, and after
+// each call().
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Requests about a grant or session that the lock table does not have (any more): the lookup in the
-// history, and the event that continues the request after it.
+// Requests about a grant or session that is not in the lock table, for example because it has
+// ended: the lookup in the history, and the event that continues the request after the lookup.
 #pragma once
 
 #include <cstdint>

@@ -142,8 +142,8 @@ private:
     std::size_t max_;
     // A resource and a sequence.
     FirstInRange<LockPosition> first_;
-    // The sequence up to which events have been searched, and the last one to be searched: the last
-    // that was published when the search began.
+    // The events up to the sequence `after_` have been searched. The search ends with the event
+    // `last_`, which was the last published one when the search began.
     std::uint64_t after_ = 0;
     std::optional<std::uint64_t> last_;
 };

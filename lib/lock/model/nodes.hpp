@@ -252,9 +252,9 @@ struct ResourceExtra : InArena {
     Timer timer;
 };
 
-// The last grant on a name, live or ended. The id is 0 if none is known. Also records whether the
-// last grant, or an older one, has been upgraded since the last grant was given: then the resource
-// may have been written since.
+// The last grant on a name, live or ended. The id is 0 if none is known. Also records two facts:
+// whether this grant has been upgraded, and whether an older grant has been upgraded after this one
+// was given. In both cases the resource may have been written since this grant was given.
 class LastGrant {
 public:
     LastGrant() = default;
@@ -290,8 +290,8 @@ struct Resource {
     // The hash of the name.
     std::uint32_t hash = 0;
     std::uint16_t name_bytes = 0;
-    // Whether the resource is listed in ServeList for its queue to be served, and for a check
-    // whether it is empty.
+    // Whether ServeList contains the resource: `dirty`, because its queue must be served;
+    // `touched`, because it must be freed if it is not used any more.
     bool dirty = false;
     bool touched = false;
 
@@ -410,7 +410,7 @@ struct Session : InArena {
     Near<Grant> first;
     Near<Grant> last;
     std::uint64_t grants = 0;
-    // The time of the last sign of activity of its owner. In memory only: a restart counts as one.
+    // The time of the owner's last activity. It is not stored, so a restart counts as activity.
     BootTime active{};
     // In order of arrival.
     std::vector<Wait*> waits;

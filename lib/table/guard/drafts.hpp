@@ -58,8 +58,8 @@ Result<void> count_drafts(const Snapshot& snapshot, UserData& users);
 Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptWrite>& writes,
                               std::optional<Error>& refused);
 
-// Adds the removal of a draft to the decision, with the condition that it is removed only once.
-// Returns the draft of the first of the principals that has it.
+// Finds a draft among those of `principals`, in this order, and returns it. Adds its removal to the
+// decision, on condition that no other commit has removed it.
 //
 // Errors: resource_not_found if none of the principals has it; those of Snapshot; corrupt
 Result<Draft> remove_draft(const DraftMoment& moment, const std::vector<std::string>& principals,

@@ -22,7 +22,7 @@ struct Schema;
 struct IndexSchema;
 
 // The number and size of the rows of a table, or of the entries of an index. Shared by all
-// definitions of the table. Counted towards the user of the table until it is destroyed.
+// definitions of the table. While the object exists, it counts towards the user of the table.
 //
 // Threads: thread-safe after charge() was called.
 struct ItemCounts {

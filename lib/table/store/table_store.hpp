@@ -157,8 +157,10 @@ public:
 private:
     class Pending;
 
-    // For operations on items; operations on tables have an error that names the table. Errors:
-    // resource_not_found
+    // Returns the schema for an operation on items. Operations on tables do not use it, because
+    // their error names the table.
+    //
+    // Errors: resource_not_found
     Result<SchemaPointer> schema(const std::string& table) const;
 
     // Calls `decide` and commits its decision. If a precondition does not hold, repeats both. After

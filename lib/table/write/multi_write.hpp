@@ -17,7 +17,8 @@
 
 namespace rocklock::table {
 
-// One reason for each action, in order. An action that is not a cause has no code.
+// One reason for each action, in order. The reason of an action that did not cause the cancellation
+// has no code.
 using Reasons = std::vector<CancellationReason>;
 bool has_cause(const Reasons& reasons);
 // Returns the error as the reason of one action. Returns nullopt for an error of the store itself.
@@ -43,8 +44,9 @@ std::optional<Error> check_transaction_size(std::size_t bytes);
 // Finds the tables. Errors: resource_not_found
 Result<void> find_tables(MultiWrite& writes, const Catalog& catalog);
 
-// Returns the error that refuses the whole request although it depends on the definitions: a
-// read-only table, an empty key value, or two writes of one item, with the text `twice`.
+// Checks the requests against the definitions of their tables, and returns an error that refuses
+// all of them together: a read-only table, an empty key value, or two writes of one item, with the
+// message `twice`. Other errors of a transaction refuse single actions.
 std::optional<Error> check_together(const MultiWrite& writes, std::string_view twice);
 
 // Plans all writes, or stops at the first one that does not fit its table. Errors:

@@ -203,7 +203,7 @@ public:
 
     // Returns how many bytes at the end of the log were damaged or incomplete after the last crash
     // and were discarded when the store was opened. They belong to commits that were not synced, or
-    // to the last group of commits that was. Returns 0 for a store that is not on a disk.
+    // to the last group of synced commits. Returns 0 for a store that is not on a disk.
     virtual std::uint64_t discarded_log_bytes() const { return 0; }
 
     // Makes suspect() return false. Called after the user of the store has recovered its contents
