@@ -86,8 +86,8 @@ struct DispatcherOptions {
     std::function<Result<void>(const std::string& directory)> backup{};
     // The clock of the service. Null: the clock of the machine.
     Clock* clock = nullptr;
-    // Run a function where it delays no call: long searches, and the release of the locks of
-    // disconnected clients. Empty: it runs on the calling thread.
+    // Run a function on a thread that processes no calls: `background` a long search, `cleanup` the
+    // release of the locks of disconnected clients. Empty: the function runs on the calling thread.
     std::function<void(std::function<void()> search)> background{};
     std::function<void(std::function<void()> clean)> cleanup{};
     // Called after a request: LockService::flush must be called soon, once for many requests.
@@ -102,7 +102,8 @@ inline constexpr std::string_view process_gone = "its process has ended";
 inline constexpr std::string_view connection_gone = "its connection has ended";
 
 // Threads:  thread-safe.
-// Lifetime: borrows the service, the watch and the observer. The latter two may be null.
+// Lifetime: borrows the service, the watch and the observer. The watch and the observer may be
+// null.
 class Dispatcher {
 public:
     using Done = std::function<void(Result<Reply>)>;

@@ -1,8 +1,8 @@
 // The events of the lock table, and the clients that watch them.
 //
 // An event is published after its commit is as durable as required. Any thread that reads events
-// publishes first. A decision calls the manager's thread only if a client watches; that thread then
-// makes the commits durable that no other thread does.
+// publishes first. A decision calls the manager's thread only if a client watches. That thread then
+// makes those commits durable for which no other thread waits.
 #pragma once
 
 #include <map>

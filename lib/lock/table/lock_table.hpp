@@ -9,7 +9,8 @@
 // A grant is live at a given time if it has not been ended, its session has not been ended, and
 // neither the session's deadline nor the grant's own cap (`max_hold`) has passed. Every decision
 // evaluates this predicate. Correctness therefore does not depend on Tick events: they only serve
-// waits that time completes, and clean up expired grants and sessions, a limited number at a time.
+// waits that can be granted or time out because time has passed, and clean up expired grants and
+// sessions, a limited number at a time.
 //
 //     waiting ──grant_waiting()──► held ──end_grant()──► ended: a record of the history
 //        └──refuse()──► removed
