@@ -206,9 +206,11 @@ std::string unused_store_notice(const std::string& directory) {
         const auto store = directory + "/db";
         std::string text = "the store in ";
         text.append(old).append("/db is not used: the store of a private daemon is in ");
-        text.append(directory).append(", whatever ").append(variable);
+        text.append(directory).append(" and does not depend on ").append(variable);
         text +=
-            " says. To move it, end the daemons of both (their pids are in rocklock.sock.lock) ";
+            ". To move it, end both daemons (the file rocklock.sock.lock beside each store "
+            "contains "
+            "the pid) ";
         text.append("and run: mv ").append(shell_quoted(store)).append(" ");
         text.append(shell_quoted(store + ".unused")).append("; mv ");
         text.append(shell_quoted(old + "/db")).append(" ").append(shell_quoted(store));

@@ -103,10 +103,9 @@ public:
         if (!strict_ || known_.size() == object_.size()) return;
         for (const auto& member : object_) {
             if (is_known(member.key())) continue;
-            std::string message =
-                where_ + std::string(member.key()) + " is not a known member; the known members ";
-            const char* comma = "are ";
-            if (asked_.empty()) message += "are none";
+            std::string message = where_ + std::string(member.key()) + " is not a known member; ";
+            if (asked_.empty()) message += "this request has no members";
+            const char* comma = "the known members are ";
             for (const auto name : asked_) {
                 message += comma;
                 message += name;

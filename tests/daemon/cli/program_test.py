@@ -327,7 +327,7 @@ class OneGrant(Sandbox):
         for words in (["break", "5"], ["steal", "5"]):
             done = self.rocklock(*words, "--reason", "holiday")
             self.assertEqual(done.returncode, 76)
-            self.assertIn("no grant 5 is known", done.stderr)
+            self.assertIn("grant 5 is unknown", done.stderr)
             self.assertNotIn("ROCKLOCK_SESSION", done.stderr)
 
 
