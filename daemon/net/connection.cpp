@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <deque>
 #include <utility>
 
 #include "daemon/net/frame_conversation.hpp"
@@ -21,6 +22,14 @@ constexpr std::size_t read_bytes = 64u << 10;
 // After invalid input, the rest is read and discarded for this long. If a socket is closed with
 // unread input, the kernel resets the connection and the client may lose the response.
 constexpr milliseconds discard_time{2'000};
+// After the last response, if it contains a grant: how long a connection waits until the client
+// closes its socket. The shorter time is for TCP clients that have closed their sending side. Such
+// a client may be waiting for the end of the output, which is not sent before that time is over.
+constexpr milliseconds max_close_wait{2'000};
+constexpr milliseconds max_close_wait_half_closed{500};
+// A connection that waits in this way is closed when more than this many others of its thread have
+// begun to wait after it.
+constexpr std::size_t max_closing = 128;
 // The reader of an event stream is disconnected if it reads nothing for this long.
 constexpr milliseconds max_stall{10'000};
 
@@ -28,6 +37,13 @@ constexpr milliseconds max_stall{10'000};
 std::array<char, read_bytes>& read_buffer() {
     thread_local std::array<char, read_bytes> buffer;
     return buffer;
+}
+
+// The connections of this thread that wait until their clients close them, or have waited, in the
+// order in which they began.
+std::deque<std::weak_ptr<Connection>>& closing_connections() {
+    thread_local std::deque<std::weak_ptr<Connection>> connections;
+    return connections;
 }
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -44,13 +60,14 @@ std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, cons
         if (arrivals != nullptr) arrivals->leave();
         connection->interest_ = EPOLLIN;
         const bool watched = connection->thread_.watch(connection->socket_, connection, EPOLLIN);
-        if (!watched) connection->hang_up(true);
+        if (!watched) connection->hang_up();
     });
     return connection;
 }
 
 Connection::Connection(int socket, IoThread& thread, const Side& side)
     : socket_(socket),
+      report_(socket),
       thread_(thread),
       traffic_(side.traffic),
       uid_(side.caller.uid),
@@ -74,12 +91,12 @@ Connection::~Connection() {
 
 void Connection::end_if_silent() {
     thread_.post([self = shared_from_this()] {
-        if (!self->conversation_ || !self->conversation_->heard()) self->hang_up(true);
+        if (!self->conversation_ || !self->conversation_->heard()) self->hang_up();
     });
 }
 
 bool Connection::has_unread() const {
-    if (closed_ || held_up_ || input_over_ || discarding_) return false;
+    if (closed_ || held_up_ || input_over_ || discarding_ || closing_) return false;
     if (conversation_ && conversation_->paused()) return true;
     int bytes = 0;
     return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > 0;
@@ -108,23 +125,27 @@ std::shared_ptr<Conversation> Connection::begin(char first) {
 
 void Connection::ready(std::uint32_t events) {
     if (closed_) return;
+    const bool failed = (events & EPOLLERR) != 0;
+    const bool closed = (events & EPOLLHUP) != 0;
+    if (failed) report_.note_error();
+    if (closing_) return await_close(closed);
     if (blocked_ && (events & EPOLLOUT) != 0) want_to_send();
     if (discarding_) return discard();
     const bool reads = !held_up_ && !input_over_;
     // The input that is left from the last time slice is processed first, by go_on().
     if (reads && conversation_ && conversation_->paused()) return;
-    const bool failed = (events & EPOLLERR) != 0;
-    if (reads) return read((events & EPOLLHUP) != 0, failed);
-    if ((events & (EPOLLHUP | EPOLLERR)) != 0) return hang_up(failed);
+    if (reads) return read(closed || failed);
+    if (closed || failed) return hang_up();
     // The client has closed its sending side, but may still read.
-    if ((events & EPOLLRDHUP) != 0 && !std::exchange(half_closed_, true)) {
+    if ((events & EPOLLRDHUP) != 0 && !report_.input_ended()) {
+        report_.note_end_of_input();
         client_session_->stop_waiting();
         update_interest();
     }
 }
 
 void Connection::go_on() {
-    if (closed_ || discarding_) return;
+    if (closed_ || discarding_ || closing_) return;
     if (held_up_) {
         if (!conversation_->has_room()) return;
         held_up_ = false;
@@ -142,22 +163,25 @@ void Connection::send() {
 void Connection::remind() {
     reminder_pending_ = false;
     if (closed_ || !deadline_) return;
-    if (steady_clock::now() >= *deadline_) return hang_up(!discarding_);
+    if (steady_clock::now() >= *deadline_) return hang_up();
     reminder_pending_ = true;
     thread_.remind_at(*deadline_, shared_from_this());
 }
 
 // ---- Reading ----
 
-// `closed`: the client has closed its socket. `failed`: the socket reported an error, for example
-// because the client closed it with unread data.
-void Connection::read(bool closed, bool failed) {
+// `closed`: the client has closed its socket, or the socket has reported an error.
+void Connection::read(bool closed) {
     auto& buffer = read_buffer();
     const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (size > 0) return take_up({buffer.data(), static_cast<std::size_t>(size)});
-    if (size == 0) return closed || failed ? hang_up(failed) : end_of_input();
-    // A client that closes its socket with an unread response resets the connection.
-    if (!would_block()) hang_up(true);
+    if (size == 0) {
+        report_.note_end_of_input();
+        return closed ? hang_up() : end_of_input();
+    }
+    if (would_block()) return;
+    report_.note_error();
+    hang_up();
 }
 
 void Connection::take_up(std::string_view bytes) {
@@ -181,7 +205,7 @@ void Connection::take_up(std::string_view bytes) {
 }
 
 void Connection::end_of_input() {
-    if (!conversation_) return hang_up(false);
+    if (!conversation_) return hang_up();
     // The client may have closed only its sending side, so the responses are still sent.
     input_over_ = true;
     conversation_->end_of_input();
@@ -193,7 +217,10 @@ void Connection::end_of_input() {
 void Connection::discard() {
     auto& buffer = read_buffer();
     const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (size == 0 || (size < 0 && !would_block())) hang_up(false);
+    if (size > 0 || (size < 0 && would_block())) return;
+    if (size == 0) report_.note_end_of_input();
+    if (size < 0) report_.note_error();
+    hang_up();
 }
 
 // ---- Writing ----
@@ -213,8 +240,12 @@ void Connection::write() {
         }
         const auto size = ::send(socket_, sending_.data() + sent_, sending_.size() - sent_,
                                  MSG_DONTWAIT | MSG_NOSIGNAL);
-        // EPIPE on a Unix socket means that the client has read all that was sent before it closed.
-        if (size < 0 && !would_block()) return hang_up(errno != EPIPE || services_.tcp);
+        if (size < 0 && !would_block()) {
+            // EPIPE on a Unix socket means only that the client has closed it: if the client has
+            // left something unread, the socket reports another error as well.
+            if (errno != EPIPE || report_.is_tcp()) report_.note_error();
+            return hang_up();
+        }
         if (size > 0) {
             sent_ += static_cast<std::size_t>(size);
             conversation_->output_sent(static_cast<std::size_t>(size));
@@ -233,14 +264,48 @@ void Connection::write() {
 
 void Connection::sent_all() {
     blocked_ = false;
-    if (!discarding_) deadline_.reset();
+    if (!discarding_ && !closing_) deadline_.reset();
     conversation_->output_taken();
     update_busy();
     if (conversation_->ended() && !conversation_->has_output() && !conversation_->broken()) {
-        return hang_up(false);
+        return finish();
     }
     if (held_up_ && conversation_->has_room()) thread_.go_on_soon(shared_from_this());
     update_interest();
+}
+
+// ---- Closing ----
+
+// All responses were sent. If one of them contains a grant that is not confirmed, waits until the
+// client closes its socket.
+void Connection::finish() {
+    if (closing_) return;
+    const bool unknown = client_session_->has_unconfirmed() && !report_.all_read();
+    if (!unknown || report_.failed()) return hang_up();
+    closing_ = true;
+    // After both ends of a TCP connection are closed, the kernel does not report a reset any more.
+    const bool half_closed = report_.is_tcp() && report_.input_ended();
+    if (!half_closed) ::shutdown(socket_, SHUT_WR);
+    remind_in(half_closed ? max_close_wait_half_closed : max_close_wait);
+    auto& others = closing_connections();
+    others.push_back(weak_from_this());
+    if (others.size() > max_closing) {
+        const auto oldest = others.front().lock();
+        others.pop_front();
+        if (oldest) oldest->end_closing();
+    }
+    update_interest();
+}
+
+void Connection::await_close(bool closed) {
+    if (report_.all_read() || report_.failed()) return hang_up();
+    if (!report_.is_tcp()) return;
+    if (!report_.input_ended()) return discard();
+    if (closed) hang_up();
+}
+
+void Connection::end_closing() {
+    if (closing_) hang_up();
 }
 
 // ---- State ----
@@ -249,8 +314,15 @@ void Connection::sent_all() {
 void Connection::update_interest() {
     if (closed_) return;
     std::uint32_t wanted = 0;
-    if (discarding_ || !(held_up_ || input_over_)) wanted |= EPOLLIN;
-    if (held_up_ && !half_closed_) wanted |= EPOLLRDHUP;
+    if (closing_) {
+        // A Unix socket also reports that the client has read something. EPOLLET, because it
+        // reports EPOLLHUP all the time if the client has closed its sending side.
+        if (!report_.is_tcp()) wanted = EPOLLOUT | EPOLLET;
+        if (report_.is_tcp() && !report_.input_ended()) wanted = EPOLLIN;
+    } else if (discarding_ || !(held_up_ || input_over_)) {
+        wanted |= EPOLLIN;
+    }
+    if (held_up_ && !closing_ && !report_.input_ended()) wanted |= EPOLLRDHUP;
     if (blocked_) wanted |= EPOLLOUT;
     if (wanted == interest_) return;
     interest_ = wanted;
@@ -276,12 +348,12 @@ void Connection::keep_connection() {
     if (idle_number_ != 0) idle_connections_->remove(std::exchange(idle_number_, 0));
 }
 
-void Connection::hang_up(bool unread) {
+void Connection::hang_up() {
     if (closed_) return;
     closed_ = true;
     keep_connection();
     update_busy();
-    client_session_->hang_up(conversation_ && !unread ? conversation_->sent() : 0);
+    client_session_->hang_up(conversation_ ? report_.read_of(conversation_->sent()) : 0);
     ::shutdown(socket_, SHUT_RDWR);
     thread_.forget(socket_);
     // Responses that are made from now on are discarded.

@@ -5,8 +5,11 @@
 //
 //     reading ──► held up: no room for responses ──► reading
 //        │  └───► time slice used up: continues in the next round
-//        ├─ the client sends no more ──► sends the remaining responses ──► closed
+//        ├─ the client sends no more ──► sends the remaining responses ──► closing ──► closed
 //        └─ invalid protocol ──► discards the input for a while ──► closed
+//
+// A connection is `closing` for a short time if the last responses contain a grant: the socket
+// reports only after the client has closed it whether the client has read them.
 #pragma once
 
 #include <chrono>
@@ -21,6 +24,7 @@
 #include "daemon/net/http_conversation.hpp"
 #include "daemon/net/idle_connections.hpp"
 #include "daemon/net/io_thread.hpp"
+#include "daemon/net/socket_report.hpp"
 
 namespace rocklock {
 
@@ -64,20 +68,24 @@ private:
     using Time = IoThread::Time;
 
     std::shared_ptr<Conversation> begin(char first);
-    void read(bool closed, bool failed);
+    void read(bool closed);
     void take_up(std::string_view bytes);
     void end_of_input();
     void discard();
     void write();
     void sent_all();
+    void finish();
+    void await_close(bool closed);
+    void end_closing();
     void want_to_send();
     void update_interest();
     void update_busy();
     void remind_in(std::chrono::milliseconds time);
-    void hang_up(bool unread);
+    void hang_up();
     void keep_connection();
 
     const int socket_;
+    SocketReport report_;
     IoThread& thread_;
     Traffic& traffic_;
     const std::uint32_t uid_;
@@ -98,11 +106,11 @@ private:
     bool blocked_ = false;
     // Input is not read because there is no room for responses.
     bool held_up_ = false;
-    // The end of the input was read. `half_closed_`: EPOLLRDHUP reported it during a pause in
-    // reading.
+    // The end of the input was read.
     bool input_over_ = false;
-    bool half_closed_ = false;
     bool discarding_ = false;
+    // All responses were sent. Waits until the client closes its socket.
+    bool closing_ = false;
     bool closed_ = false;
     bool counted_busy_ = false;
     // The time at which the connection is closed, and whether a reminder for that time or an

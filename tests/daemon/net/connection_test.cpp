@@ -111,6 +111,13 @@ public:
             if (text.size() == head + 4 + std::stoul(text.substr(length + 16))) return text;
         }
     }
+    void close_sending_side() const { ROCKLOCK_ASSERT(::shutdown(socket_, SHUT_WR) == 0); }
+    // Reads until the daemon closes its sending side.
+    void read_to_end() const {
+        std::array<char, 4096> buffer{};
+        while (::recv(socket_, buffer.data(), buffer.size(), 0) > 0) {
+        }
+    }
     // Blocks until a response arrives, and does not read it.
     void await_answer() const {
         char byte = 0;
@@ -131,15 +138,23 @@ private:
 };
 
 std::string post(const std::string& target, const std::string& body, const std::string& more = "") {
-    return "POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: " + target +
+    return "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: " + target +
            "\r\nContent-Type: application/x-amz-json-1.0\r\n" + more +
            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-std::string acquire_of(const std::string& resource) {
+std::string acquire_of(const std::string& resource, const std::string& more = "") {
     return post(
         "Rocklock_20261121.Acquire",
-        R"({"Principal":"ann","LeaseMs":600000,"Locks":[{"Resource":")" + resource + "\"}]}");
+        R"({"Principal":"ann","LeaseMs":600000,"Locks":[{"Resource":")" + resource + "\"}]}", more);
+}
+
+// Locks `bound/<id>`.
+std::string begin_edit_of(const std::string& id) {
+    return post("Rocklock_20261121.BeginEdit",
+                R"({"Principal":"ann","LeaseMs":600000,"Items":[{"TableName":"bound","Key":)"
+                R"({"id":{"S":")" +
+                    id + R"("}}}]})");
 }
 
 std::string item_call(const std::string& operation, const std::string& rest) {
@@ -158,8 +173,8 @@ const std::array<std::string, 7>& later_requests() {
             R"("KeyConditionExpression":"id = :i","ExpressionAttributeValues":{":i":{"S":"1"}})"),
         post("Rocklock_20261121.BeginEdit", R"({"Items":[{"TableName":"nothing"}]})"),
         post("Rocklock_20261121.ListLocks", "{}"),
-        "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
-        "GET /events HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n",
     };
     return requests;
 }
@@ -184,22 +199,23 @@ public:
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    // Runs one conversation with a new client, and waits until the connection is closed.
+    // Runs one conversation with a new client. The daemon may close its end later.
     template <typename Talk>
     void converse(Way way, std::size_t number, const Talk& talk) {
-        Traffic traffic;
+        while (traffic_.connections > max_connections) std::this_thread::yield();
         const Sockets sockets = connected(way);
         HttpServices services;
-        services.tcp = false;
+        services.tcp = way == Way::tcp;
         services.tables = &tables_;
         services.edits = &edits_;
         Connection::start(sockets.server, threads_.at(number % threads_.size()),
-                          {{4711, 42}, services, dispatcher_, traffic});
-        {
-            Client client(sockets.client);
-            talk(client);
-        }
-        while (traffic.connections > 0) std::this_thread::yield();
+                          {{4711, 42}, services, dispatcher_, traffic_});
+        Client client(sockets.client);
+        talk(client);
+    }
+    // Waits until the daemon has closed all connections.
+    void await_end() const {
+        while (traffic_.connections > 0) std::this_thread::yield();
     }
 
     // Opens a session. Returns the members that present it, with a comma after the last one.
@@ -212,13 +228,23 @@ public:
                to_string(session.secret) + R"(",)";
     }
 
+    void take(const std::string& resource) {
+        Acquire acquire;
+        acquire.opens.emplace().principal = "bob";
+        acquire.locks = {{.resource = resource}};
+        BOOST_REQUIRE(database_.service().ask(acquire));
+    }
+
     bool is_held(const std::string& resource) {
         return !database_.service().show(resource).value().holders.empty();
     }
 
 private:
+    static constexpr int max_connections = 400;
+
     static std::optional<std::chrono::milliseconds> nothing() { return std::nullopt; }
 
+    Traffic traffic_;
     Database database_ = *Database::in_memory();
     Dispatcher dispatcher_{
         *server_service(database_.service()), nullptr, {"memory", "durable", 4711}};
@@ -234,22 +260,26 @@ void expect_success(const std::string& answer) {
 
 std::size_t conversations() { return std::getenv("ROCKLOCK_TEST_ALL") != nullptr ? 8'000 : 1'400; }
 
-// Runs four threads, which use each of the later requests in turn. Returns the number of revoked
-// grants.
+// Runs `count` conversations on four threads, which use each of the later requests in turn. Each is
+// about the resource `bound/<number>`. Returns the number of revoked grants.
 template <typename Talk>
-std::size_t revoked_after(World& world, Way way, const Talk& talk) {
-    std::atomic<std::size_t> revoked{0};
+std::size_t revoked_after(World& world, Way way, const Talk& talk,
+                          std::size_t count = conversations()) {
     std::vector<std::jthread> threads;
     for (std::size_t thread = 0; thread < 4; ++thread) {
         threads.emplace_back([&, thread] {
-            for (std::size_t i = thread; i < conversations(); i += 4) {
-                const std::string resource = "r" + std::to_string(i);
+            for (std::size_t i = thread; i < count; i += 4) {
+                const std::string resource = "bound/" + std::to_string(i);
                 world.converse(way, i, [&](Client& client) { talk(client, resource, i); });
-                if (!world.is_held(resource)) ++revoked;
             }
         });
     }
     threads.clear();
+    world.await_end();
+    std::size_t revoked = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!world.is_held("bound/" + std::to_string(i))) ++revoked;
+    }
     return revoked;
 }
 
@@ -398,8 +428,9 @@ BOOST_AUTO_TEST_CASE(stays_when_its_session_joins_it_and_leaves_that_answer_unre
                 client.send(acquire("join"));
                 client.await_answer();
             });
-            BOOST_TEST(world.is_held(resource));
         }
+        world.await_end();
+        for (std::size_t i = 0; i < 50; ++i) BOOST_TEST(world.is_held("r" + std::to_string(i)));
     }
 }
 
@@ -436,6 +467,7 @@ BOOST_AUTO_TEST_CASE(stays_when_a_call_on_another_connection_shows_that_its_clie
                     BOOST_TEST(answer.find("200 OK") != std::string::npos, answer);
                 });
             });
+            world.await_end();
             BOOST_TEST(world.is_held("bound/1"));
         }
     }
@@ -453,6 +485,7 @@ BOOST_AUTO_TEST_CASE(stays_when_the_session_that_was_opened_for_it_is_presented_
                     expect_success(other.answer());
                 });
             });
+            world.await_end();
             BOOST_TEST(world.is_held("bound/1"));
         }
     }
@@ -472,7 +505,92 @@ BOOST_AUTO_TEST_CASE(is_given_back_when_its_session_is_only_renewed_elsewhere) {
                 expect_success(other.answer());
             });
         });
+        world.await_end();
         BOOST_TEST(!world.is_held("bound/1"));
+    }
+}
+
+// The daemon closes the connection first, so only a client that closes its socket shows whether it
+// has read the response.
+BOOST_AUTO_TEST_CASE(follows_the_client_when_the_daemon_closes_the_connection) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        for (const bool reads : {false, true}) {
+            World world;
+            const auto talk = [&](Client& client, const std::string& resource, std::size_t i) {
+                client.send(acquire_of(resource, "Connection: close\r\n"));
+                if (!reads) return client.await_answer();
+                expect_success(client.answer());
+                // Some clients wait for the end of the output.
+                if (i % 2 == 0) client.read_to_end();
+            };
+            BOOST_TEST(revoked_after(world, way, talk) == (reads ? 0U : conversations()));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(follows_the_client_that_closes_its_sending_side_first) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        for (const bool reads : {false, true}) {
+            World world;
+            const auto talk = [&](Client& client, const std::string& resource, std::size_t i) {
+                client.send(acquire_of(resource));
+                client.await_answer();
+                client.close_sending_side();
+                if (!reads) return;
+                expect_success(client.answer());
+                if (i % 64 == 0) client.read_to_end();
+            };
+            BOOST_TEST(revoked_after(world, way, talk) == (reads ? 0U : conversations()));
+        }
+    }
+}
+
+// The response is sent after the client has closed its socket.
+BOOST_AUTO_TEST_CASE(is_given_back_when_its_client_closes_before_the_answer) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const auto talk = [](Client& client, const std::string& resource, std::size_t i) {
+            const auto id = resource.substr(resource.find('/') + 1);
+            client.send(i % 2 == 0 ? begin_edit_of(id) : acquire_of(resource));
+            // A random part of the work of the daemon is done before the client closes.
+            for (std::size_t spins = i % 50 * 200; spins > 0; --spins) {
+                std::atomic_signal_fence(std::memory_order_seq_cst);
+            }
+        };
+        BOOST_TEST(revoked_after(world, way, talk) == conversations());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(is_given_back_when_invalid_input_precedes_an_unread_answer) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const auto talk = [](Client& client, const std::string& resource, std::size_t) {
+            client.send(acquire_of(resource) + "invalid\r\n\r\n");
+            client.await_answer();
+        };
+        BOOST_TEST(revoked_after(world, way, talk) == conversations());
+    }
+}
+
+// After the client has closed its socket, a response to an earlier call resets the connection.
+BOOST_AUTO_TEST_CASE(stays_when_a_response_arrives_after_its_client_has_closed) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        world.take("taken");
+        const auto talk = [](Client& client, const std::string& resource, std::size_t) {
+            Acquire acquire;
+            acquire.opens.emplace().principal = "ann";
+            acquire.locks = {{.resource = resource}};
+            Acquire waiting = acquire;
+            waiting.locks = {{.resource = "taken"}};
+            waiting.patience = no_limit;
+            std::string bytes(frame_greeting);
+            append_call(bytes, 2, {waiting, {}, {}});
+            append_call(bytes, 1, {acquire, {}, {}});
+            client.send(bytes);
+            client.read_frame();
+        };
+        BOOST_TEST(revoked_after(world, way, talk) == 0U);
     }
 }
 

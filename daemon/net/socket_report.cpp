@@ -1,0 +1,49 @@
+#include "daemon/net/socket_report.hpp"
+
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+namespace rocklock {
+namespace {
+
+// Returns the bytes of the output that the peer has not read (Unix socket) or whose receipt its
+// kernel has not confirmed (TCP).
+std::uint64_t queued_output(int socket) {
+    int bytes = 0;
+    if (::ioctl(socket, TIOCOUTQ, &bytes) != 0) return 0;
+    return static_cast<std::uint64_t>(std::max(bytes, 0));
+}
+
+int option(int socket, int name) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    return ::getsockopt(socket, SOL_SOCKET, name, &value, &size) == 0 ? value : 0;
+}
+
+}  // namespace
+
+SocketReport::SocketReport(int socket)
+    : socket_(socket), tcp_(option(socket, SO_DOMAIN) != AF_UNIX) {}
+
+bool SocketReport::failed() {
+    failed_ = failed_ || option(socket_, SO_ERROR) != 0;
+    return failed_;
+}
+
+bool SocketReport::all_read() const { return !tcp_ && queued_output(socket_) == 0; }
+
+// With TCP, an error after the end of the input has two possible causes. If the client had closed
+// its socket, it had read everything that had arrived by then, because otherwise the connection
+// would have been reset at once; output that came later caused the reset and was not acknowledged.
+// If all output was acknowledged, the client had closed only its sending side, and then its socket
+// with unread output.
+std::uint64_t SocketReport::read_of(std::uint64_t sent) {
+    if (!failed()) return sent;
+    if (!tcp_ || !input_ended_) return 0;
+    const std::uint64_t late = queued_output(socket_);
+    return late == 0 ? 0 : sent - std::min(sent, late);
+}
+
+}  // namespace rocklock
