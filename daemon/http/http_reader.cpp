@@ -210,6 +210,8 @@ std::size_t HttpReader::held_bytes() const {
     return unread_.size() + (parser_ ? parser_->held_bytes() : 0);
 }
 
+bool HttpReader::has_header() const { return parser_ && parser_->is_header_done(); }
+
 bool HttpReader::wants_continue() { return std::exchange(wants_continue_, false); }
 
 }  // namespace rocklock

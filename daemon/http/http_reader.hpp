@@ -57,6 +57,9 @@ public:
     // is the position of the next request.
     std::uint64_t taken_bytes() const { return taken_bytes_; }
 
+    // Returns true if the header of an incomplete request is complete.
+    bool has_header() const;
+
     // Returns true once if a request waits for "100 Continue" before it sends its body.
     bool wants_continue();
 

@@ -67,6 +67,7 @@ void FrameConversation::receive(std::string_view bytes) {
         if (rest_.empty() && rest_.capacity() > kept_buffer) rest_ = {};
     }
     if (!count_held()) {
+        confirm_before(positions_.received() - rest_.size());
         end_with(Error(ErrorCode::limit_exceeded,
                        "the daemon buffers too many bytes of incomplete calls: try again later"));
     }
@@ -89,12 +90,17 @@ void FrameConversation::read_frames(std::string_view& bytes) {
         if (paused_) return;
         const auto begin = positions_.received() - bytes.size();
         const auto frame = take_frame(bytes, max_call_frame_bytes);
+        if (frame && !*frame) return;
+        confirm_before(begin);
         if (!frame) return end_with(frame.error());
-        if (!*frame) return;
-        const auto sent = positions_.sent_before(begin);
-        if (client_session_->has_unconfirmed()) client_session_->confirm(sent);
         take(**frame);
     }
+}
+
+// Confirms the responses that were sent before this position of the input was read.
+void FrameConversation::confirm_before(std::uint64_t position) {
+    const auto sent = positions_.sent_before(position);
+    if (client_session_->has_unconfirmed()) client_session_->confirm(sent);
 }
 
 // Returns true if the client has sent the greeting of a supported version.

@@ -63,6 +63,7 @@ private:
     };
 
     void read_frames(std::string_view& bytes);
+    void confirm_before(std::uint64_t position);
     bool read_greeting(std::string_view& bytes);
     void take(const Frame& frame);
     void ask(const Frame& frame);

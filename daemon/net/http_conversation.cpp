@@ -79,6 +79,9 @@ void HttpConversation::receive(std::string_view bytes) {
         [this](HttpRequest&& request) { take(std::move(request)); });
     const auto too_much = count_held();
     if (!problem) problem = too_much;
+    // An incomplete request may get a response as well. If the client does not read it, the socket
+    // does not report which responses the client has read.
+    if (problem || reader_.has_header()) confirm_before(next_begin_);
     if (problem) {
         paused_ = false;
         broken_ = true;
@@ -113,9 +116,14 @@ void HttpConversation::end_of_input() {
     if (slots_.empty()) output_ready_();
 }
 
-void HttpConversation::take(HttpRequest&& request) {
-    const auto sent = positions_.sent_before(std::exchange(next_begin_, reader_.taken_bytes()));
+// Confirms the responses that were sent before this position of the input was read.
+void HttpConversation::confirm_before(std::uint64_t position) {
+    const auto sent = positions_.sent_before(position);
     if (client_session_->has_unconfirmed()) client_session_->confirm(sent);
+}
+
+void HttpConversation::take(HttpRequest&& request) {
+    confirm_before(std::exchange(next_begin_, reader_.taken_bytes()));
     const auto number = ++last_number_;
     slots_.push_back({.number = number, .manner = {request.keep_alive, request.method == "HEAD"}});
     if (!request.keep_alive) ending_ = true;

@@ -99,6 +99,7 @@ private:
         bool open = false;
     };
 
+    void confirm_before(std::uint64_t position);
     void take(HttpRequest&& request);
     void ask(HttpRequest&& request, std::uint64_t number);
     void call(HttpRequest&& request, std::uint64_t number);

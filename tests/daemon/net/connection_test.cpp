@@ -572,6 +572,47 @@ BOOST_AUTO_TEST_CASE(is_given_back_when_invalid_input_precedes_an_unread_answer)
     }
 }
 
+// The response to an incomplete or invalid request is left unread, not the one that was read.
+BOOST_AUTO_TEST_CASE(stays_when_the_answer_to_an_incomplete_request_is_left_unread) {
+    const std::array<std::string, 4> requests{
+        post("Rocklock_20261121.ListLocks", "", "Expect: 100-continue\r\n"),
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999999\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "invalid\r\n\r\n",
+    };
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const auto talk = [&](Client& client, const std::string& resource, std::size_t i) {
+            client.send(acquire_of(resource));
+            expect_success(client.answer());
+            auto request = requests.at(i / 4 % requests.size());
+            const auto length = request.find("Content-Length: 0");
+            if (length != std::string::npos) request.replace(length, 17, "Content-Length: 2");
+            client.send(request);
+            client.await_answer();
+        };
+        BOOST_TEST(revoked_after(world, way, talk) == 0U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(stays_when_the_answer_to_an_invalid_frame_is_left_unread) {
+    for (const Way way : {Way::unix_socket, Way::tcp}) {
+        World world;
+        const auto talk = [](Client& client, const std::string& resource, std::size_t) {
+            Acquire acquire;
+            acquire.opens.emplace().principal = "ann";
+            acquire.locks = {{.resource = resource}};
+            std::string bytes(frame_greeting);
+            append_call(bytes, 1, {acquire, {}, {}});
+            client.send(bytes);
+            client.read_frame();
+            client.send(std::string(64, '\xFF'));
+            client.await_answer();
+        };
+        BOOST_TEST(revoked_after(world, way, talk) == 0U);
+    }
+}
+
 // After the client has closed its socket, a response to an earlier call resets the connection.
 BOOST_AUTO_TEST_CASE(stays_when_a_response_arrives_after_its_client_has_closed) {
     for (const Way way : {Way::unix_socket, Way::tcp}) {
