@@ -139,7 +139,8 @@ ServiceAnswer StatusPages::metrics() const {
     const auto statistics = service_.statistics();
     append_statistics(text, statistics);
     append_user_usage(text, usage_of(statistics));
-    append_user_limits(text, facts_.user_limits, facts_.max_user_connections);
+    append_user_limits(text, facts_.user_limits,
+                       {facts_.max_user_connections, facts_.max_user_buffer_bytes});
     recorder_.counters().append(text);
     if (tables_ != nullptr) tables_->counters().append(text);
     if (edits_ != nullptr) edits_->counters().append(text);
@@ -152,6 +153,7 @@ std::map<std::uint32_t, UserUsageLine> StatusPages::usage_of(
     std::map<std::uint32_t, UserUsageLine> users;
     for (const auto& [uid, connections] : traffic_.users.all())
         users[uid].connections = connections;
+    for (const auto& [uid, bytes] : traffic_.buffers.all()) users[uid].buffer_bytes = bytes;
     for (const UserLockUsage& user : statistics.users) users[user.uid].locks = user;
     if (tables_ == nullptr) return users;
     for (const UserTableUsage& user : tables_->user_usage()) users[user.uid].tables = user;

@@ -29,6 +29,7 @@ public:
         std::string durability;
         UserLimits user_limits{};
         std::uint64_t max_user_connections = 0;
+        std::uint64_t max_user_buffer_bytes = 0;
     };
 
     StatusPages(LockService& service, const CallRecorder& book, const Traffic& traffic,

@@ -4,13 +4,16 @@
 #include <atomic>
 #include <cstdint>
 
+#include "daemon/api/user_buffers.hpp"
 #include "daemon/api/user_connections.hpp"
 
 namespace rocklock {
 
 // Threads: thread-safe.
 struct Traffic {
-    explicit Traffic(std::uint64_t max_user_connections = 0) : users(max_user_connections) {}
+    explicit Traffic(std::uint64_t max_user_connections = 0,
+                     std::uint64_t max_user_buffer_bytes = 0)
+        : users(max_user_connections), buffers(max_user_buffer_bytes) {}
 
     std::atomic<int> connections{0};
     // Connections with requests that are not answered, or with unsent responses.
@@ -23,6 +26,7 @@ struct Traffic {
     // Connections that were closed to make room because they had sent no request.
     std::atomic<std::uint64_t> dropped{0};
     UserConnections users;
+    UserBuffers buffers;
 };
 
 }  // namespace rocklock

@@ -63,6 +63,9 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     const auto connections = read_max_user_connections(settings);
     if (!connections) return connections.error();
     options.max_user_connections = *connections;
+    const auto buffers = read_max_user_buffer_bytes(settings);
+    if (!buffers) return buffers.error();
+    options.max_user_buffer_bytes = *buffers;
     const auto user_limits = read_user_limits(settings, options.store);
     if (!user_limits) return user_limits.error();
     options.user_limits = *user_limits;

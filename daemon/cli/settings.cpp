@@ -21,7 +21,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 28> known_settings = {"socket",
+constexpr std::array<std::string_view, 29> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
@@ -47,6 +47,7 @@ constexpr std::array<std::string_view, 28> known_settings = {"socket",
                                                              "max-user-waiters",
                                                              "max-user-lock-bytes",
                                                              "max-user-connections",
+                                                             "max-user-buffer-bytes",
                                                              "max-user-drafts",
                                                              "max-user-table-bytes"};
 // Only the configuration file has these: the environment of a client must not change which manager

@@ -14,6 +14,8 @@ namespace {
 
 // One user may use 1 / user_divisor of the daemon's share.
 constexpr std::uint64_t user_divisor = 4;
+// The buffers of a user's connections may use 1 / buffer_divisor of that.
+constexpr std::uint64_t buffer_divisor = 2;
 // The bytes that are assumed for each object. A small one needs less: for small objects the count
 // is reached first, for large ones the limit of bytes.
 constexpr std::uint64_t bytes_a_session = 4'096;
@@ -44,9 +46,8 @@ std::optional<std::uint64_t> file_system_bytes(std::filesystem::path directory) 
     return std::uint64_t{found.f_blocks} * found.f_frsize;
 }
 
-}  // namespace
-
-Result<UserLimits> read_user_limits(const Settings& settings, const std::string& store) {
+// Returns the part of the memory that one user may use.
+Result<std::uint64_t> memory_of_user(const Settings& settings) {
     const auto share = settings.percent("memory-share", "50%");
     if (!share) return share.error();
     if (*share == 0) {
@@ -54,7 +55,15 @@ Result<UserLimits> read_user_limits(const Settings& settings, const std::string&
                      "memory-share is 0%: write 1% to 100%; to switch off one limit, set it to 0, "
                      "as in max-user-sessions = 0");
     }
-    const std::uint64_t bytes = memory_size() / 100 * *share / user_divisor;
+    return memory_size() / 100 * *share / user_divisor;
+}
+
+}  // namespace
+
+Result<UserLimits> read_user_limits(const Settings& settings, const std::string& store) {
+    const auto part = memory_of_user(settings);
+    if (!part) return part.error();
+    const std::uint64_t bytes = *part;
     std::uint64_t table_bytes = bytes;
     if (!store.empty()) table_bytes = file_system_bytes(store).value_or(0) / user_divisor;
     struct Row {
@@ -78,6 +87,14 @@ Result<UserLimits> read_user_limits(const Settings& settings, const std::string&
 
 Result<std::optional<std::uint64_t>> read_max_user_connections(const Settings& settings) {
     return limit_of(settings, "max-user-connections");
+}
+
+Result<std::uint64_t> read_max_user_buffer_bytes(const Settings& settings) {
+    const auto part = memory_of_user(settings);
+    if (!part) return part.error();
+    const auto given = limit_of(settings, "max-user-buffer-bytes");
+    if (!given) return given.error();
+    return given->value_or(*part / buffer_divisor);
 }
 
 }  // namespace rocklock

@@ -163,6 +163,8 @@ constexpr OptionRow option_rows[] = {
      "maximum bytes of memory for sessions, grants and waiters of a user (auto)", "serve"},
     {"max-user-connections", "N|auto",
      "maximum connections of a user (auto: three quarters of all)", "serve"},
+    {"max-user-buffer-bytes", "N|auto",
+     "maximum bytes of incomplete requests and unread responses of a user (auto)", "serve"},
     {"max-user-drafts", "N|auto", "maximum drafts of a user (auto)", "serve"},
     {"max-user-table-bytes", "N|auto", "maximum bytes of the tables and drafts of a user (auto)",
      "serve"},

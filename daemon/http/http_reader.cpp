@@ -59,6 +59,9 @@ std::string* member_for(http::field name, string_view name_text, HttpRequest& re
 // the last chunk with fewer bytes, it aborts.
 constexpr std::size_t min_end_of_chunks = 5;
 
+// The capacity that an empty buffer keeps.
+constexpr std::size_t kept_capacity = 1024;
+
 HttpProblem too_long() {
     return {431, "the headers, the chunk headers or the trailers are longer than 64 KB"};
 }
@@ -85,7 +88,7 @@ public:
         request_.keep_alive = keep_alive();
         return request_;
     }
-    std::size_t held_bytes() const { return request_.body.size(); }
+    std::size_t held_bytes() const { return header_bytes_ + request_.body.capacity(); }
     bool expects_continue() const { return expects_continue_; }
     // Counts the header bytes among the `size` bytes of `rest` that were parsed, and those that are
     // left. Returns true if there are too many: Beast limits only the headers that arrive in one
@@ -173,12 +176,13 @@ HttpReader::~HttpReader() = default;
 std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
                                                const std::function<bool()>& wanted,
                                                const std::function<void(HttpRequest&&)>& take) {
-    unread_.append(bytes);
+    if (!unread_.empty()) unread_.append(bytes);
+    const std::string_view input = unread_.empty() ? bytes : unread_;
     std::size_t used = 0;
     std::optional<HttpProblem> problem;
-    while (used < unread_.size() && wanted()) {
+    while (used < input.size() && wanted()) {
         if (!parser_) parser_ = std::make_unique<Parser>();
-        const auto rest = std::string_view(unread_).substr(used);
+        const auto rest = input.substr(used);
         const bool in_header = !parser_->is_header_done();
         if (!in_header && parser_->chunked() && rest.size() < min_end_of_chunks) break;
         ErrorValue error;
@@ -202,12 +206,29 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
         }
         if (problem || starved || size == 0) break;
     }
-    unread_.erase(0, used);
+    keep(input, used);
     return problem;
 }
 
+// Keeps the input that was not parsed. Most requests arrive whole, and are parsed without a copy.
+void HttpReader::keep(std::string_view input, std::size_t used) {
+    if (used == input.size()) {
+        if (unread_.capacity() > kept_capacity) unread_ = {};
+        unread_.clear();
+    } else if (unread_.empty()) {
+        unread_ = input.substr(used);
+    } else {
+        unread_.erase(0, used);
+    }
+}
+
 std::size_t HttpReader::held_bytes() const {
-    return unread_.size() + (parser_ ? parser_->held_bytes() : 0);
+    return (unread_.empty() ? 0 : unread_.capacity()) + (parser_ ? parser_->held_bytes() : 0);
+}
+
+void HttpReader::clear() {
+    unread_ = {};
+    parser_.reset();
 }
 
 bool HttpReader::has_header() const { return parser_ && parser_->is_header_done(); }

@@ -50,8 +50,10 @@ public:
     std::optional<HttpProblem> receive(std::string_view bytes, const std::function<bool()>& wanted,
                                        const std::function<void(HttpRequest&&)>& take);
 
-    // Returns the number of bytes of an incomplete request.
+    // Returns the memory of an incomplete request, and of input that is not parsed yet.
     std::size_t held_bytes() const;
+    // Frees that memory. receive() must not be called after this.
+    void clear();
 
     // Returns the total size of the requests that were taken, including the one being taken. This
     // is the position of the next request.
@@ -65,6 +67,8 @@ public:
 
 private:
     class Parser;
+
+    void keep(std::string_view input, std::size_t used);
 
     // Received and not parsed: an incomplete header, or requests that are not wanted yet.
     std::string unread_;

@@ -46,6 +46,11 @@ std::deque<std::weak_ptr<Connection>>& closing_connections() {
     return connections;
 }
 
+HttpServices with_buffers(HttpServices services, UserBuffers::Account& buffers) {
+    services.buffers = &buffers;
+    return services;
+}
+
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
@@ -71,7 +76,7 @@ Connection::Connection(int socket, IoThread& thread, const Side& side)
       thread_(thread),
       traffic_(side.traffic),
       uid_(side.caller.uid),
-      services_(side.services),
+      services_(with_buffers(side.services, traffic_.buffers.account(uid_))),
       client_session_(std::make_shared<ClientSession>(side.dispatcher, side.caller)),
       clock_(side.dispatcher.clock()),
       idle_connections_(side.idle_connections) {
@@ -115,7 +120,7 @@ std::shared_ptr<Conversation> Connection::begin(char first) {
             thread->post([self] { self->want_to_send(); });
         };
         return std::make_shared<FrameConversation>(client_session_, clock_, answers_ready,
-                                                   output_ready, services_.memory);
+                                                   output_ready, services_.buffers);
     }
     auto post = [thread = &thread_](std::function<void()> run) { thread->post(std::move(run)); };
     return std::make_shared<HttpConversation>(client_session_, post, output_ready, services_);
@@ -173,7 +178,9 @@ void Connection::remind() {
 // `closed`: the client has closed its socket, or the socket has reported an error.
 void Connection::read(bool closed) {
     auto& buffer = read_buffer();
-    const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    // Input that cannot be processed yet must be kept, so little is read for a user at its limit.
+    const auto wanted = services_.buffers->full() ? small_buffer : buffer.size();
+    const auto size = ::recv(socket_, buffer.data(), wanted, MSG_DONTWAIT);
     if (size > 0) return take_up({buffer.data(), static_cast<std::size_t>(size)});
     if (size == 0) {
         report_.note_end_of_input();
@@ -252,12 +259,13 @@ void Connection::write() {
         }
         if (sent_ == sending_.size()) continue;
         blocked_ = true;
+        conversation_->output_blocked();
         // The reader of an event stream must keep up: restart the time limit if it has read
         // something.
         if (conversation_->streams() && (size > 0 || !deadline_)) remind_in(max_stall);
         return update_interest();
     }
-    sending_.clear();
+    sending_ = {};
     sent_ = 0;
     sent_all();
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/api/user_buffers.hpp"
 #include "daemon/net/stream_positions.hpp"
 
 namespace rocklock {
@@ -37,7 +38,9 @@ private:
 // Threads: one at a time.
 class Conversation {
 public:
-    Conversation() = default;
+    // Counts the bytes of incomplete requests and unsent responses. `buffers` may be null.
+    explicit Conversation(UserBuffers::Account* buffers = nullptr)
+        : buffers_(buffers), request_bytes_(buffers), response_bytes_(buffers) {}
     Conversation(const Conversation&) = delete;
     Conversation& operator=(const Conversation&) = delete;
     virtual ~Conversation() = default;
@@ -55,6 +58,8 @@ public:
 
     // Returns the bytes to send, in order, and removes them.
     virtual std::string take_output() = 0;
+    // Reports that the socket does not accept all of the output yet.
+    void output_blocked() { response_bytes_.set(unsent() + in_transit_); }
     // Reports that `bytes` more of the output were passed to the socket.
     void output_sent(std::size_t bytes) { positions_.sent(bytes); }
     // Returns the number of output bytes that were passed to the socket in total.
@@ -63,7 +68,7 @@ public:
     // Adds the responses that other threads have made to the output.
     virtual void collect() {}
     // Reports that all output was sent. A stream of events then continues.
-    virtual void output_taken() {}
+    virtual void output_taken() { count_transit(0); }
     // Returns true if the conversation has become a stream of events. Its reader must keep up.
     virtual bool streams() const { return false; }
     // Returns the number of requests without a response.
@@ -77,7 +82,39 @@ public:
     virtual bool broken() const = 0;
 
 protected:
+    // Returns the number of bytes of responses that take_output() has not returned yet.
+    virtual std::size_t unsent() const = 0;
+    // Returns true if the user of the client has reached its limit of buffers.
+    bool buffers_full() const { return buffers_ != nullptr && buffers_->full(); }
+    // Returns true if the client has read most of its responses. If its user has reached the limit
+    // of buffers, it must have read all that were sent.
+    bool reads_responses() const {
+        return unsent() + in_transit_ <= max_unsent && (in_transit_ == 0 || !buffers_full());
+    }
+    // Counts the responses, except small ones that are not counted yet: they are probably sent
+    // soon.
+    void count_responses() {
+        const auto bytes = unsent() + in_transit_;
+        if (bytes > small_buffer || response_bytes_.bytes() > 0) response_bytes_.set(bytes);
+    }
+    void count_transit(std::size_t bytes) {
+        in_transit_ = bytes;
+        count_responses();
+    }
+    // Counts the memory of an incomplete request. Returns false if it is too large for a user that
+    // has reached its limit.
+    bool count_request(std::size_t bytes) {
+        const auto before = request_bytes_.bytes();
+        request_bytes_.set(bytes);
+        return bytes <= before || bytes <= small_buffer || !buffers_full();
+    }
+
     StreamPositions positions_;
+    UserBuffers::Account* const buffers_;
+    CountedBytes request_bytes_;
+    CountedBytes response_bytes_;
+    // The size of the output that take_output() has returned last, until all of it was sent.
+    std::size_t in_transit_ = 0;
 };
 
 }  // namespace rocklock

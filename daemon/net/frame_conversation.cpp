@@ -15,7 +15,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t max_calls = 65'536;
 // The capacity that the buffer of an incomplete frame keeps when it is empty.
 constexpr std::size_t kept_buffer = 4096;
-constexpr std::size_t large_frame = 64U << 10;
 
 // Returns how long a call waited before it was decided, or less. `remaining` is rounded down to
 // milliseconds, so the computed time of the decision can be up to a millisecond late.
@@ -38,16 +37,14 @@ milliseconds held_for(const Reply& reply, BootTime arrived, BootTime now) {
 
 FrameConversation::FrameConversation(std::shared_ptr<ClientSession> client_session, Clock& clock,
                                      std::function<void()> answers_ready,
-                                     std::function<void()> output_ready, RequestMemory* memory)
-    : client_session_(std::move(client_session)),
+                                     std::function<void()> output_ready,
+                                     UserBuffers::Account* buffers)
+    : Conversation(buffers),
+      client_session_(std::move(client_session)),
       clock_(clock),
       answers_ready_(std::move(answers_ready)),
       output_ready_(std::move(output_ready)),
-      memory_(memory) {}
-
-FrameConversation::~FrameConversation() {
-    if (memory_ != nullptr) memory_->held -= held_;
-}
+      answer_bytes_(buffers) {}
 
 void FrameConversation::receive(std::string_view bytes) {
     positions_.received(bytes.size());
@@ -66,10 +63,9 @@ void FrameConversation::receive(std::string_view bytes) {
         rest_.erase(0, rest_.size() - all.size());
         if (rest_.empty() && rest_.capacity() > kept_buffer) rest_ = {};
     }
-    if (!count_held()) {
+    if (!count_request(held_bytes()) && !ending_) {
         confirm_before(positions_.received() - rest_.size());
-        end_with(Error(ErrorCode::limit_exceeded,
-                       "the daemon buffers too many bytes of incomplete calls: try again later"));
+        end_with(buffers_->error());
     }
     paused_ = paused_ && !ending_;
     collect();
@@ -78,6 +74,7 @@ void FrameConversation::receive(std::string_view bytes) {
 std::string FrameConversation::take_output() {
     unsent_ -= output_.size();
     taken_ += output_.size();
+    count_transit(output_.size());
     return std::exchange(output_, {});
 }
 
@@ -120,17 +117,11 @@ bool FrameConversation::read_greeting(std::string_view& bytes) {
     return true;
 }
 
-// Returns false if a large incomplete frame grows while all of them together use too much.
-bool FrameConversation::count_held() {
-    if (memory_ == nullptr || ending_) return true;
-    const auto before = std::exchange(held_, rest_.size());
-    const auto all = memory_->held += held_ - before;
-    return held_ <= before || held_ <= large_frame || all <= memory_->max_bytes;
-}
-
 // Reads no further input and sends the error as the last frame.
 void FrameConversation::end_with(const Error& error) {
     broken_ = ending_ = true;
+    rest_ = {};
+    count_request(0);
     refuse(0, error, FrameKind::farewell);
 }
 
@@ -168,20 +159,21 @@ void FrameConversation::ask(const Frame& frame) {
     }
     auto call = read_call_frame(frame.body);
     if (!call) return refuse(frame.number, call.error());
-    const auto arrived = clock_.now().boot;
+    if (buffers_full() && needs_room(call->body)) return refuse(frame.number, buffers_->error());
+    const Answered answered{frame.number, clock_.now().boot, only_reads(call->body)};
     const Asked asked{client_session_->next_number(), may_take_long(call->body)};
     searches_ += asked.search ? 1 : 0;
     calls_[frame.number] = asked;
-    client_session_->ask(
-        *std::move(call), asked.number,
-        [weak = weak_from_this(), number = frame.number, arrived](const Result<Reply>& reply) {
-            if (const auto self = weak.lock()) self->answer(number, arrived, reply);
-        });
+    client_session_->ask(*std::move(call), asked.number,
+                         [weak = weak_from_this(), answered](const Result<Reply>& reply) {
+                             if (const auto self = weak.lock()) self->answer(answered, reply);
+                         });
 }
 
 // Called on any thread.
-void FrameConversation::answer(std::uint64_t number, BootTime arrived, const Result<Reply>& reply) {
-    const auto held = reply ? held_for(*reply, arrived, clock_.now().boot) : milliseconds{0};
+void FrameConversation::answer(const Answered& call, const Result<Reply>& reply) {
+    const auto number = call.number;
+    const auto held = reply ? held_for(*reply, call.arrived, clock_.now().boot) : milliseconds{0};
     {
         MutexLock lock(mutex_);
         const auto before = answers_.size();
@@ -189,6 +181,12 @@ void FrameConversation::answer(std::uint64_t number, BootTime arrived, const Res
             append_reply(answers_, number, held, *reply);
         } else {
             append_refusal(answers_, number, reply.error());
+        }
+        if (answers_.size() > small_buffer) answer_bytes_.set(answers_.size());
+        if (call.only_reads && answers_.size() - before > small_buffer && buffers_full()) {
+            answers_.resize(before);
+            append_refusal(answers_, number, buffers_->error());
+            answer_bytes_.set(answers_.size());
         }
         unsent_ += answers_.size() - before;
         answered_.push_back(number);
@@ -206,7 +204,10 @@ void FrameConversation::collect() {
         } else {
             output_ += answers_;
         }
+        // The text of a large reply is not kept.
+        if (answers_.capacity() > kept_buffer) answers_ = {};
         answers_.clear();
+        answer_bytes_.set(0);
         for (const auto number : answered_) {
             const auto call = calls_.find(number);
             if (client_session_->has_unconfirmed()) {
@@ -217,6 +218,7 @@ void FrameConversation::collect() {
         }
         answered_.clear();
     }
+    count_responses();
     if (!output_.empty() || ended()) output_ready_();
 }
 

@@ -36,8 +36,7 @@ public:
     // `output_ready` as in HttpConversation. `clock` is the clock of the service.
     FrameConversation(std::shared_ptr<ClientSession> client_session, Clock& clock,
                       std::function<void()> answers_ready, std::function<void()> output_ready,
-                      RequestMemory* memory = nullptr);
-    ~FrameConversation() override;
+                      UserBuffers::Account* buffers = nullptr);
 
     void receive(std::string_view bytes) override;
     void end_of_input() override;
@@ -48,7 +47,7 @@ public:
     bool heard() const override { return heard_; }
     // Independent of the number of waiting calls, because a renewal or a cancel after them must be
     // read. Calls above the limit are refused.
-    bool has_room() const override { return searches_ < max_searches && unsent_ <= max_unsent; }
+    bool has_room() const override { return searches_ < max_searches && reads_responses(); }
     bool paused() const override { return paused_; }
     bool ended() const override { return ending_ && calls_.empty(); }
     bool broken() const override { return broken_; }
@@ -62,15 +61,24 @@ private:
         bool search = false;
     };
 
+    // A call when its reply arrives.
+    struct Answered {
+        // The client's number.
+        std::uint64_t number = 0;
+        BootTime arrived;
+        // The call has changed nothing, so its reply can be replaced by an error.
+        bool only_reads = false;
+    };
+
     void read_frames(std::string_view& bytes);
     void confirm_before(std::uint64_t position);
     bool read_greeting(std::string_view& bytes);
     void take(const Frame& frame);
     void ask(const Frame& frame);
-    void answer(std::uint64_t number, BootTime arrived, const Result<Reply>& reply)
-        ROCKLOCK_EXCLUDES(mutex_);
+    void answer(const Answered& call, const Result<Reply>& reply) ROCKLOCK_EXCLUDES(mutex_);
     void end_with(const Error& error);
-    bool count_held();
+    std::size_t held_bytes() const { return rest_.empty() ? 0 : rest_.capacity(); }
+    std::size_t unsent() const override { return unsent_; }
     void refuse(std::uint64_t number, const Error& error, FrameKind kind = FrameKind::refusal);
     void send(std::string_view bytes);
 
@@ -78,10 +86,8 @@ private:
     Clock& clock_;
     const std::function<void()> answers_ready_;
     const std::function<void()> output_ready_;
-    RequestMemory* const memory_;
-    // An incomplete frame, and the number of its bytes that were added to `memory_`.
+    // An incomplete frame, and frames that are not processed yet.
     std::string rest_;
-    std::size_t held_ = 0;
     // The calls without a response, by the client's number.
     boost::unordered_flat_map<std::uint64_t, Asked> calls_;
     std::size_t searches_ = 0;
@@ -100,6 +106,8 @@ private:
     // Responses that are not collected yet, and the numbers of their calls.
     std::string answers_ ROCKLOCK_GUARDED_BY(mutex_);
     std::vector<std::uint64_t> answered_ ROCKLOCK_GUARDED_BY(mutex_);
+    // The bytes of `answers_`, if they are not few.
+    CountedBytes answer_bytes_ ROCKLOCK_GUARDED_BY(mutex_);
     // collect() will be called, so answers_ready need not be.
     bool awaited_ ROCKLOCK_GUARDED_BY(mutex_) = false;
 };

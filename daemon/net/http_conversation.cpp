@@ -22,47 +22,34 @@ std::string_view path_of(const HttpRequest& request) {
     return std::string_view(request.target).substr(0, request.target.find('?'));
 }
 
-// Counts the body of a complete request as used memory until the request is answered.
-class CountedBytes {
-public:
-    CountedBytes(RequestMemory* memory, std::size_t size) : memory_(memory), size_(size) {
-        if (memory_ != nullptr) memory_->held += size_;
+// Returns true if the request for tables changes nothing.
+bool only_reads_tables(std::string_view operation) {
+    const auto name = operation.substr(operation.find('.') + 1);
+    for (const std::string_view read :
+         {"GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan"}) {
+        if (name == read) return true;
     }
-    CountedBytes(const CountedBytes&) = delete;
-    CountedBytes& operator=(const CountedBytes&) = delete;
-    ~CountedBytes() {
-        if (memory_ != nullptr) memory_->held -= size_;
-    }
-
-private:
-    RequestMemory* const memory_;
-    const std::size_t size_;
-};
+    return name.starts_with("Describe") || name.starts_with("List");
+}
 
 }  // namespace
 
 HttpConversation::HttpConversation(std::shared_ptr<ClientSession> client_session,
                                    std::function<void(std::function<void()>)> post,
                                    std::function<void()> output_ready, const HttpServices& services)
-    : client_session_(std::move(client_session)),
+    : Conversation(services.buffers),
+      client_session_(std::move(client_session)),
       post_(std::move(post)),
       output_ready_(std::move(output_ready)),
       services_(services) {}
 
-HttpConversation::~HttpConversation() {
-    if (services_.memory != nullptr) services_.memory->held -= held_;
+// Returns true if there is no room for the answer.
+bool HttpConversation::exceeds_limit(const ServiceAnswer& answer) const {
+    return answer.body.size() > small_buffer && buffers_full();
 }
 
-// Returns an error if a large request grows while the incomplete requests together use too much.
-std::optional<HttpProblem> HttpConversation::count_held() {
-    constexpr std::size_t small = 64u << 10;
-    if (services_.memory == nullptr) return std::nullopt;
-    const auto now = reader_.held_bytes();
-    const auto before = std::exchange(held_, now);
-    const auto all = services_.memory->held += now - before;
-    if (now <= before || now <= small || all <= services_.memory->max_bytes) return std::nullopt;
-    return HttpProblem{503,
-                       "the daemon buffers too many bytes of incomplete requests: try again later"};
+ServiceAnswer HttpConversation::limit_answer() const {
+    return {503, json_type, {}, write_error(buffers_->error())};
 }
 
 void HttpConversation::receive(std::string_view bytes) {
@@ -77,20 +64,12 @@ void HttpConversation::receive(std::string_view bytes) {
             return !ending_ && !paused_;
         },
         [this](HttpRequest&& request) { take(std::move(request)); });
-    const auto too_much = count_held();
-    if (!problem) problem = too_much;
+    if (!count_request(reader_.held_bytes()) && !problem) problem = HttpProblem{503, {}};
     // An incomplete request may get a response as well. If the client does not read it, the socket
     // does not report which responses the client has read.
     if (problem || reader_.has_header()) confirm_before(next_begin_);
     if (problem) {
-        paused_ = false;
-        broken_ = true;
-        slots_.push_back({.number = ++last_number_, .manner = {.keep_alive = false}});
-        ending_ = true;
-        const auto* name = "RequestTooLargeException";
-        if (problem->status == 400 || problem->status == 501) name = "ValidationException";
-        if (problem->status == 503) name = "LimitExceededException";
-        answer(last_number_, refusal(problem->status, name, problem->message));
+        break_off(*problem);
     } else if (reader_.wants_continue() && slots_.empty()) {
         constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
         output_ += go_on;
@@ -99,9 +78,24 @@ void HttpConversation::receive(std::string_view bytes) {
     }
 }
 
+// Answers the problem, and ignores all further input.
+void HttpConversation::break_off(const HttpProblem& problem) {
+    paused_ = false;
+    broken_ = true;
+    slots_.push_back({.number = ++last_number_, .manner = {.keep_alive = false}});
+    ending_ = true;
+    reader_.clear();
+    const auto* name = "RequestTooLargeException";
+    if (problem.status == 400 || problem.status == 501) name = "ValidationException";
+    const bool full = problem.status == 503;
+    answer(last_number_, full ? limit_answer() : refusal(problem.status, name, problem.message));
+    count_request(0);
+}
+
 std::string HttpConversation::take_output() {
     unsent_ -= output_.size();
     taken_ += output_.size();
+    count_transit(output_.size());
     return std::exchange(output_, {});
 }
 
@@ -147,29 +141,36 @@ void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
     if (request.method == "GET" && path_of(request) == "/events") {
         return start_stream(request, number);
     }
-    if (services_.pages != nullptr) return answer(number, services_.pages->get(request));
+    if (services_.pages != nullptr) {
+        const auto page = services_.pages->get(request);
+        return answer(number, exceeds_limit(page) ? limit_answer() : page);
+    }
     answer(number,
            refusal(404, "UnknownOperationException",
                    "there is no page at " + request.target + ": send calls with POST to /"));
 }
 
 void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
+    if (buffers_full()) return answer(number, limit_answer());
     const auto body_size = request.body.size();
     auto call = std::make_unique<ItemCall>(std::move(request));
     if (const auto cached = services_.tables->ask_cache(*call)) return answer(number, *cached);
-    auto counted = std::make_shared<CountedBytes>(services_.memory, body_size);
-    services_.tables->ask(std::move(call),
-                          [weak = weak_from_this(), number, counted](ServiceAnswer answer) {
-                              if (const auto self = weak.lock())
-                                  self->made(number, std::move(answer));
-                          });
+    const auto if_full =
+        only_reads_tables(call->request().operation) ? IfFull::replace : IfFull::keep;
+    auto counted = std::make_shared<CountedBytes>(buffers_, body_size);
+    services_.tables->ask(
+        std::move(call), [weak = weak_from_this(), number, if_full, counted](ServiceAnswer answer) {
+            if (const auto self = weak.lock()) self->made(number, std::move(answer), if_full);
+        });
     // The answer is posted to this thread, so it arrives after this.
     keep_back(number);
 }
 
 void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uint64_t number) {
+    if (buffers_full()) return answer(number, limit_answer());
     keep_back(number);
-    auto counted = std::make_shared<CountedBytes>(services_.memory, request.body.size());
+    auto counted = std::make_shared<CountedBytes>(buffers_, request.body.size());
+    const auto if_full = std::holds_alternative<ShowEdit>(verb) ? IfFull::replace : IfFull::keep;
     const auto uid = request.uid;
     auto ask_client = [weak = weak_from_this(), post = post_, number](Call call,
                                                                       Dispatcher::Done done) {
@@ -182,9 +183,9 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
         });
     };
     services_.edits->ask(std::move(verb), {std::move(request.body), uid}, std::move(ask_client),
-                         [weak = weak_from_this(), number, counted](ServiceAnswer answer) {
+                         [weak = weak_from_this(), number, if_full, counted](ServiceAnswer answer) {
                              if (const auto self = weak.lock())
-                                 self->made(number, std::move(answer));
+                                 self->made(number, std::move(answer), if_full);
                          });
 }
 
@@ -232,10 +233,12 @@ void HttpConversation::take_up_more(std::uint64_t number) {
 void HttpConversation::read_in_background(Call call, std::string body, std::uint64_t number) {
     keep_back(number);
     reading_in_background_ = true;
+    auto counted = std::make_shared<CountedBytes>(buffers_, body.size());
     services_.background([weak = weak_from_this(), post = post_, number, call = std::move(call),
-                          body = std::move(body)]() mutable {
+                          body = std::move(body), counted = std::move(counted)]() mutable {
         auto read = std::make_shared<Result<Call>>(read_call(std::move(call), body));
         body = {};
+        counted.reset();
         post([weak, number, read] {
             if (const auto self = weak.lock()) self->was_read(std::move(*read), number);
         });
@@ -251,9 +254,11 @@ void HttpConversation::was_read(Result<Call> call, std::uint64_t number) {
 void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
     if (!read) return answer(number, {400, json_type, {}, write_error(read.error())});
 
+    if (buffers_full() && needs_room(read->body)) return answer(number, limit_answer());
     if (may_take_long(read->body)) keep_back(number);
+    const auto if_full = only_reads(read->body) ? IfFull::replace : IfFull::keep;
     client_session_->ask(*std::move(read), call_number(number),
-                         [weak = weak_from_this(), number](const Result<Reply>& reply) {
+                         [weak = weak_from_this(), number, if_full](const Result<Reply>& reply) {
                              const auto self = weak.lock();
                              if (!self) return;
                              // The text is made on the thread that completes the call; the
@@ -261,7 +266,7 @@ void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
                              ServiceAnswer answer;
                              answer.status = reply ? 200 : http_status(reply.error().code);
                              answer.body = reply ? write_reply(*reply) : write_error(reply.error());
-                             self->made(number, std::move(answer));
+                             self->made(number, std::move(answer), if_full);
                          });
 }
 
@@ -273,10 +278,19 @@ std::uint64_t HttpConversation::call_number(std::uint64_t number) {
 }
 
 // Called on any thread.
-void HttpConversation::made(std::uint64_t number, ServiceAnswer answer) {
+void HttpConversation::made(std::uint64_t number, ServiceAnswer answer, IfFull if_full) {
+    std::shared_ptr<CountedBytes> counted;
+    if (answer.body.size() > small_buffer) {
+        counted = std::make_shared<CountedBytes>(buffers_, answer.body.size());
+        if (if_full == IfFull::replace && buffers_full()) {
+            answer = limit_answer();
+            counted.reset();
+        }
+    }
     const auto size = answer.body.size();
     made_ += size;
-    post_([weak = weak_from_this(), number, size, answer = std::move(answer)] {
+    post_([weak = weak_from_this(), number, size, answer = std::move(answer),
+           counted = std::move(counted)] {
         const auto self = weak.lock();
         if (!self) return;
         self->made_ -= size;
@@ -286,6 +300,7 @@ void HttpConversation::made(std::uint64_t number, ServiceAnswer answer) {
 
 // Begins a stream, which ends with the connection. Later input of the client is ignored.
 void HttpConversation::start_stream(const HttpRequest& request, std::uint64_t number) {
+    if (buffers_full()) return answer(number, limit_answer());
     auto stream = EventStream::open(request.target, request.last_event_id);
     if (!stream) return answer(number, {400, json_type, {}, write_error(stream.error())});
     ending_ = true;
@@ -318,14 +333,20 @@ void HttpConversation::append_events(const Result<EventPage>& page) {
     asked_for_events_ = false;
     if (slots_.empty() || !slots_.back().open) return;
     auto& slot = slots_.back();
-    const auto text = page ? stream_->page(*page) : EventStream::last_words(page.error());
+    auto text = page ? stream_->page(*page) : EventStream::last_words(page.error());
+    slot.open = page.has_value();
+    if (text.size() > small_buffer && buffers_full()) {
+        text = EventStream::last_words(buffers_->error());
+        slot.open = false;
+    }
     *slot.answer += text;
     unsent_ += text.size();
-    slot.open = page.has_value();
+    count_responses();
     flush();
 }
 
 void HttpConversation::output_taken() {
+    Conversation::output_taken();
     const bool sent = stream_ && slots_.size() == 1 && slots_.back().open &&
                       slots_.back().answer->empty() && output_.empty();
     if (sent && !asked_for_events_) ask_for_events();
@@ -339,6 +360,7 @@ void HttpConversation::answer(std::uint64_t number, const ServiceAnswer& answer)
         const auto before = text.size();
         append_answer(text, answer, slot->manner);
         unsent_ += text.size() - before;
+        count_responses();
         if (!slot->answer) slot->answer.emplace();
         if (slot->search) --searches_;
     }

@@ -29,13 +29,6 @@ class StatusPages;
 class EditEndpoint;
 class ItemEndpoint;
 
-// The memory that the incomplete requests of all connections use. One request may have 16 MB.
-struct RequestMemory {
-    std::atomic<std::size_t> held{0};
-    // If more is used, a request that is already large may not grow.
-    std::size_t max_bytes = 256u << 20;
-};
-
 // Runs a function on another thread.
 using RunInBackground = std::function<void(std::function<void()>)>;
 
@@ -45,8 +38,8 @@ struct HttpServices {
     bool tcp = false;
     // The resources for GET. Null: none.
     const StatusPages* pages = nullptr;
-    // Null: the memory is not counted.
-    RequestMemory* memory = nullptr;
+    // The account of the client's user. Null: buffers are not counted.
+    UserBuffers::Account* buffers = nullptr;
     // Parses long bodies on another thread, so that they do not delay other connections. Empty:
     // they are parsed on the connection's thread.
     RunInBackground background{};
@@ -66,7 +59,6 @@ public:
     HttpConversation(std::shared_ptr<ClientSession> client_session,
                      std::function<void(std::function<void()>)> post,
                      std::function<void()> output_ready, const HttpServices& services = {});
-    ~HttpConversation() override;
 
     void receive(std::string_view bytes) override;
     void end_of_input() override;
@@ -77,7 +69,7 @@ public:
     // Returns false during a long search and during a call for tables. Later requests are then
     // processed after it, and see the effects of the call.
     bool has_room() const override {
-        return slots_.size() < max_outstanding && searches_ == 0 && made_ + unsent_ <= max_unsent;
+        return slots_.size() < max_outstanding && searches_ == 0 && reads_responses();
     }
     bool paused() const override { return paused_; }
     bool ended() const override { return ending_ && slots_.empty(); }
@@ -117,17 +109,21 @@ private:
     void ask_for_events();
     void append_events(const Result<EventPage>& page);
     void answer(std::uint64_t number, const ServiceAnswer& answer);
-    void made(std::uint64_t number, ServiceAnswer answer);
-    std::optional<HttpProblem> count_held();
+    // Whether an answer may be replaced by an error if there is no room for it: only if the request
+    // has changed nothing.
+    enum class IfFull : std::uint8_t { keep, replace };
+    void made(std::uint64_t number, ServiceAnswer answer, IfFull if_full);
+    bool exceeds_limit(const ServiceAnswer& answer) const;
+    ServiceAnswer limit_answer() const;
+    void break_off(const HttpProblem& problem);
     void flush();
+    std::size_t unsent() const override { return made_ + unsent_; }
 
     std::shared_ptr<ClientSession> client_session_;
     std::function<void(std::function<void()>)> post_;
     std::function<void()> output_ready_;
     const HttpServices services_;
     HttpReader reader_;
-    // The bytes of an incomplete request, as counted in `services_.memory`.
-    std::size_t held_ = 0;
     std::deque<Slot> slots_;
     // If a stream has begun, it is the last slot.
     std::optional<EventStream> stream_;

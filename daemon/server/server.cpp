@@ -105,7 +105,6 @@ private:
     ServerService& service_;
     // Destroyed after `control_`, because connections decrement the counters when they end.
     Traffic traffic_;
-    RequestMemory memory_;
     // One thread runs this context: it accepts connections, handles signals and watches processes.
     asio::io_context control_;
     // Declared before the threads, which end connections that it has admitted.
@@ -139,7 +138,7 @@ std::string durability_word(const ServerOptions& options) {
 Server::Server(const Parts& parts)
     : parts_(parts),
       service_(*server_service(parts.database.service())),
-      traffic_(parts.max_user_connections),
+      traffic_(parts.max_user_connections, parts.options.max_user_buffer_bytes),
       admission_({control_, parts.log, traffic_, dispatcher_, services(), threads_,
                   parts.admin_group, parts.max_connections}),
       watch_(
@@ -168,7 +167,8 @@ Server::Server(const Parts& parts)
            .tables = parts.database.tables().value()}),
       pages_(parts.database.service(), recorder_, traffic_, stopping_,
              {parts.listeners.all.front().name(), durability_word(parts.options),
-              parts.options.user_limits, parts.max_user_connections},
+              parts.options.user_limits, parts.max_user_connections,
+              parts.options.max_user_buffer_bytes},
              &tables_, &edits_),
       signals_(control_, SIGTERM, SIGINT),
       tables_(
@@ -193,7 +193,7 @@ Server::Server(const Parts& parts)
 HttpServices Server::services() {
     return {
         false,    &pages_,
-        &memory_, [this](std::function<void()> read) { asio::post(searches_, std::move(read)); },
+        nullptr,  [this](std::function<void()> read) { asio::post(searches_, std::move(read)); },
         &tables_, &edits_};
 }
 

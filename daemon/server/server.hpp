@@ -27,6 +27,8 @@ struct ServerOptions {
     int max_connections = 20'000;
     // The limit for each user; 0: no limit. nullopt: three quarters of `max_connections`.
     std::optional<std::uint64_t> max_user_connections;
+    // The bytes of incomplete requests and unread responses of each user; 0: no limit.
+    std::uint64_t max_user_buffer_bytes = 0;
     UserLimits user_limits{};
     // If true, a store is served even if other users can enter its directory.
     bool allow_shared_store = false;

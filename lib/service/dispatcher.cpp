@@ -116,6 +116,29 @@ bool may_take_long(const CallBody& body) {
         body);
 }
 
+bool only_reads(const CallBody& body) {
+    return std::visit(
+        [](const auto& verb) {
+            using Verb = std::decay_t<decltype(verb)>;
+            return is_one_of<
+                Verb, std::variant<ShowLock, ListLocks, ShowSession, ListSessions, HistoryRequest,
+                                   ListAudit, ListWaits, ListOutliers, ListDrafts, ListClasses,
+                                   ListBindings, ListDeadlocks, ShowStatistics, WatchRequest>>;
+        },
+        body);
+}
+
+bool needs_room(const CallBody& body) {
+    return std::visit(
+        [](const auto& verb) {
+            using Verb = std::decay_t<decltype(verb)>;
+            return !is_one_of<Verb,
+                              std::variant<RenewSession, CloseSession, Release, EndSession,
+                                           EndSessions, Break, AnswerWanted, DiscardDraft, Ping>>;
+        },
+        body);
+}
+
 std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done done,
                                          ProvenSession* proven) {
     if (options_.observer != nullptr) {

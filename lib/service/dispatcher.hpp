@@ -73,6 +73,11 @@ class CallObserver;
 // Returns true if the call searches much of the lock table or the history, or waits for a sync. It
 // would block a thread that reads from clients.
 bool may_take_long(const CallBody& body);
+// Returns true if the call changes nothing, so that its reply can be replaced by an error.
+bool only_reads(const CallBody& body);
+// Returns false for calls that renew or end something, and for Ping: their replies are small, and a
+// client at a limit needs them.
+bool needs_room(const CallBody& body);
 
 struct DispatcherOptions {
     // The store and its durability, as Ping reports them.

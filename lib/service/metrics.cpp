@@ -130,6 +130,9 @@ void append_user_usage(std::string& text, const std::map<std::uint32_t, UserUsag
     };
     family("rocklock_user_connections", "Open connections of a user.",
            [](const auto& user) { return user.connections; });
+    family("rocklock_user_buffer_bytes",
+           "Bytes of incomplete requests and unread responses of a user.",
+           [](const auto& user) { return user.buffer_bytes; });
     family("rocklock_user_sessions", "Sessions of a user.",
            [](const auto& user) { return user.locks.sessions; });
     family("rocklock_user_grants", "Grants that a user's sessions hold.",
@@ -145,7 +148,7 @@ void append_user_usage(std::string& text, const std::map<std::uint32_t, UserUsag
 }
 
 void append_user_limits(std::string& text, const UserLimits& limits,
-                        std::uint64_t max_connections) {
+                        const UserConnectionLimits& connections) {
     text +=
         "# HELP rocklock_user_limit Limit for each user; 0: no limit.\n"
         "# TYPE rocklock_user_limit gauge\n";
@@ -153,7 +156,8 @@ void append_user_limits(std::string& text, const UserLimits& limits,
         text +=
             std::string("rocklock_user_limit{of=\"") + what + "\"} " + std::to_string(limit) + "\n";
     };
-    line("connections", max_connections);
+    line("connections", connections.connections);
+    line("buffer_bytes", connections.buffer_bytes);
     line("sessions", limits.sessions);
     line("grants", limits.grants);
     line("waiters", limits.waiters);

@@ -76,13 +76,21 @@ void append_metric(std::string& text, std::string_view name, std::string_view ty
 // The usage of one user, for everything that is limited by user.
 struct UserUsageLine {
     std::uint64_t connections = 0;
+    std::uint64_t buffer_bytes = 0;
     UserLockUsage locks;
     UserTableUsage tables;
 };
 
+// The limits of each user that the daemon checks itself; 0: no limit.
+struct UserConnectionLimits {
+    std::uint64_t connections = 0;
+    std::uint64_t buffer_bytes = 0;
+};
+
 // Append the lines for the usage of each user, and for the limits.
 void append_user_usage(std::string& text, const std::map<std::uint32_t, UserUsageLine>& users);
-void append_user_limits(std::string& text, const UserLimits& limits, std::uint64_t max_connections);
+void append_user_limits(std::string& text, const UserLimits& limits,
+                        const UserConnectionLimits& connections);
 
 // Appends the lines for the counters of the lock service.
 void append_statistics(std::string& text, const LockStatistics& statistics);

@@ -29,7 +29,7 @@ struct World {
 // A connection. Its responses are collected on the thread of the test.
 class Line {
 public:
-    explicit Line(World& world, RequestMemory* memory = nullptr)
+    explicit Line(World& world, UserBuffers::Account* buffers = nullptr)
         : conversation_(std::make_shared<FrameConversation>(
               std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42}), system_clock(),
               [this] {
@@ -37,7 +37,7 @@ public:
                   posted_.emplace_back([this] { conversation_->collect(); });
                   arrived_.notify_all();
               },
-              [] {}, memory)) {}
+              [] {}, buffers)) {}
 
     FrameConversation& conversation() { return *conversation_; }
     void send(std::string_view bytes) { conversation_->receive(bytes); }
@@ -290,23 +290,56 @@ BOOST_AUTO_TEST_CASE(that_hangs_up_leaves_every_queue) {
     BOOST_TEST(database.statistics().waiting == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(ends_when_the_buffered_incomplete_calls_exceed_the_limit) {
-    RequestMemory memory;
-    memory.max_bytes = 150U << 10;
+BOOST_AUTO_TEST_CASE(ends_when_the_incomplete_calls_of_its_user_exceed_the_limit) {
+    UserBuffers::Account account(4711, 150U << 10);
     // The header of a frame of a megabyte, and a part of its body.
     const std::string most_of_it = std::string(frame_greeting) +
                                    std::string("\0\x10\0\0\x01\0\0\0\0\0\0\0\x01", 13) +
                                    std::string(100U << 10, 'x');
-    std::optional<Line> first(std::in_place, *this, &memory);
+    std::optional<Line> first(std::in_place, *this, &account);
     first->send(most_of_it);
     BOOST_TEST(!first->conversation().broken());
-    Line second(*this, &memory);
+    Line second(*this, &account);
     second.send(most_of_it);
     BOOST_TEST(second.farewell() == "limit_exceeded");
     first.reset();
-    Line third(*this, &memory);
+    BOOST_TEST(account.bytes() == 0U);
+    Line third(*this, &account);
     third.greet();
     BOOST_TEST(third.ask(1, Ping{}).store == "memory");
+}
+
+BOOST_AUTO_TEST_CASE(refuses_what_needs_room_while_buffers_are_full) {
+    UserBuffers::Account account(4711, 20'000);
+    Line line(*this, &account);
+    line.greet();
+    for (std::uint64_t number = 1; number <= 10; ++number) {
+        auto acquire = acquire_for("ann", {});
+        acquire.locks.front().resource = std::to_string(number);
+        acquire.note = std::string(4000, 'x');
+        line.ask(number, acquire);
+        line.conversation().output_taken();
+    }
+    BOOST_TEST(account.bytes() == 0U);
+    // The response of 40 KB does not fit.
+    line.call(11, ListLocks{});
+    BOOST_TEST((read_refusal_frame(line.next().body).code == ErrorCode::limit_exceeded));
+    line.conversation().output_taken();
+    ListLocks few;
+    few.limit = 2;
+    BOOST_TEST(line.ask(12, few).locks.size() == 2U);
+    BOOST_TEST(account.bytes() > 8'000U);
+    const CountedBytes others(&account, 20'000);
+    // The client has not read the response, and its user is at the limit.
+    BOOST_TEST(!line.conversation().has_room());
+    line.conversation().output_taken();
+    BOOST_TEST(line.conversation().has_room());
+    line.call(13, acquire_for("bob", {}));
+    const auto refused = read_refusal_frame(line.next().body);
+    BOOST_TEST((refused.code == ErrorCode::limit_exceeded));
+    BOOST_TEST(refused.limit.value_or(0) == 20'000U);
+    line.conversation().output_taken();
+    BOOST_TEST(line.ask(14, Ping{}).store == "memory");
 }
 
 // All input is answered or refused. A sanitizer checks the memory accesses.

@@ -114,11 +114,10 @@ BOOST_AUTO_TEST_CASE(ends_after_bytes_that_are_not_http) {
     BOOST_TEST(line.conversation().ended());
 }
 
-BOOST_AUTO_TEST_CASE(refuses_a_large_request_while_the_memory_limit_is_exceeded) {
+BOOST_AUTO_TEST_CASE(refuses_a_large_request_while_the_limit_of_its_user_is_exceeded) {
     World world;
-    RequestMemory memory;
-    memory.max_bytes = 300'000;
-    const HttpServices services{false, nullptr, &memory};
+    UserBuffers::Account account(4711, 300'000);
+    const HttpServices services{false, nullptr, &account};
     const std::string head = "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n";
     {
         Line first(world, {4711, 42}, services);
@@ -126,16 +125,102 @@ BOOST_AUTO_TEST_CASE(refuses_a_large_request_while_the_memory_limit_is_exceeded)
         first.conversation().receive(head + std::string(200'000, ' '));
         BOOST_TEST(first.answers(1).empty());
         second.conversation().receive(head + std::string(200'000, ' '));
-        BOOST_TEST(has(second.answers(), "HTTP/1.1 503 "));
+        const auto refused = second.answers();
+        BOOST_TEST(has(refused, "HTTP/1.1 503 "));
+        BOOST_TEST(has(refused, "max-user-buffer-bytes"));
+        BOOST_TEST(has(refused, "\"Limit\":300000"));
         BOOST_TEST(second.conversation().ended());
+        // The refused request is not kept.
+        BOOST_TEST(account.bytes() < 250'000U);
         // Small requests are still accepted, and a complete request no longer counts.
         Line third(world, {4711, 42}, services);
         BOOST_TEST(has(third.call("Ping", "{}"), "HTTP/1.1 200 "));
         first.conversation().receive(std::string(800'000, ' '));
         BOOST_TEST(has(first.answers(), "HTTP/1.1 400 "));
-        BOOST_TEST(memory.held <= 200'000U);
     }
-    BOOST_TEST(memory.held == 0U);
+    BOOST_TEST(account.bytes() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(counts_an_incomplete_request_of_64_kb) {
+    World world;
+    UserBuffers::Account account(4711, 100'000);
+    const HttpServices services{false, nullptr, &account};
+    const std::string part =
+        "POST / HTTP/1.1\r\nContent-Length: 65536\r\n\r\n" + std::string(60'000, ' ');
+    Line first(world, {4711, 42}, services);
+    first.conversation().receive(part);
+    BOOST_TEST(account.bytes() >= 60'000U);
+    Line second(world, {4711, 42}, services);
+    second.conversation().receive(part);
+    BOOST_TEST(has(second.answers(), "HTTP/1.1 503 "));
+}
+
+BOOST_AUTO_TEST_CASE(counts_a_response_until_it_is_sent) {
+    World world;
+    UserBuffers::Account account(4711, 1'000'000);
+    const HttpServices services{false, nullptr, &account};
+    Line line(world, {4711, 42}, services);
+    for (int i = 0; i < 30; ++i) {
+        line.call("Acquire", R"({"Principal":"ann","Locks":[{"Resource":")" + std::to_string(i) +
+                                 R"("}],"Note":")" + std::string(4000, 'x') + "\"}");
+        line.conversation().output_taken();
+    }
+    BOOST_TEST(account.bytes() == 0U);
+    const auto list = line.call("ListLocks", "{}");
+    BOOST_TEST(list.size() > 120'000U);
+    BOOST_TEST(account.bytes() == list.size());
+    // More than 64 KB are not sent, although they were taken.
+    BOOST_TEST(!line.conversation().has_room());
+    line.conversation().output_taken();
+    BOOST_TEST(account.bytes() == 0U);
+    BOOST_TEST(line.conversation().has_room());
+}
+
+BOOST_AUTO_TEST_CASE(answers_only_what_needs_no_room_while_buffers_are_full) {
+    World world;
+    UserBuffers::Account account(4711, 1'000);
+    const HttpServices services{false, nullptr, &account};
+    Line line(world, {4711, 42}, services);
+    const auto ask = [&](const std::string& verb, const std::string& members) {
+        auto text = line.call(verb, members);
+        line.conversation().output_taken();
+        return text;
+    };
+    const auto session = [&] {
+        const auto text = ask("OpenSession", R"({"Principal":"ann","Bound":"none"})");
+        const auto value = [&](const std::string& name) {
+            const auto at = text.find("\"" + name + "\":\"");
+            const auto begin = at + name.size() + 4;
+            return "\"" + name + "\":\"" + text.substr(begin, text.find('"', begin) - begin) + "\"";
+        };
+        return value("Session") + "," + value("Secret");
+    }();
+    {
+        const CountedBytes others(&account, 1'000);
+        BOOST_TEST(has(ask("Acquire", "{" + session + R"(,"Locks":[{"Resource":"a"}]})"),
+                       "HTTP/1.1 503 "));
+        BOOST_TEST(has(ask("ListLocks", "{}"), "LimitExceededException"));
+        BOOST_TEST(has(ask("RenewSession", "{" + session + "}"), "HTTP/1.1 200 "));
+        BOOST_TEST(has(ask("Ping", "{}"), "HTTP/1.1 200 "));
+    }
+    BOOST_TEST(
+        has(ask("Acquire", "{" + session + R"(,"Locks":[{"Resource":"a"}]})"), "HTTP/1.1 200 "));
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_query_whose_response_does_not_fit) {
+    World world;
+    UserBuffers::Account account(4711, 10'000);
+    const HttpServices services{false, nullptr, &account};
+    Line line(world, {4711, 42}, services);
+    for (int i = 0; i < 3; ++i) {
+        line.call("Acquire", R"({"Principal":"ann","Locks":[{"Resource":")" + std::to_string(i) +
+                                 R"("}],"Note":")" + std::string(4000, 'x') + "\"}");
+        line.conversation().output_taken();
+    }
+    const auto refused = line.call("ListLocks", "{}");
+    BOOST_TEST(has(refused, "HTTP/1.1 503 "));
+    BOOST_TEST(has(refused, "user 4711 has "));
+    BOOST_TEST(has(line.call("ListLocks", R"({"Limit":1})"), "HTTP/1.1 200 "));
 }
 
 BOOST_AUTO_TEST_CASE(reads_long_bodies_in_the_background_and_continues_after_them) {

@@ -1,0 +1,32 @@
+#include "daemon/api/user_buffers.hpp"
+
+#include <tuple>
+#include <utility>
+
+#include "base/user_limit.hpp"
+
+namespace rocklock {
+
+Error UserBuffers::Account::error() const {
+    return user_limit_exceeded(uid_, "bytes of incomplete requests and unread responses", bytes(),
+                               max_, "max-user-buffer-bytes");
+}
+
+UserBuffers::Account& UserBuffers::account(std::uint32_t uid) {
+    const MutexLock lock(mutex_);
+    return accounts_
+        .emplace(std::piecewise_construct, std::forward_as_tuple(uid),
+                 std::forward_as_tuple(uid, max_))
+        .first->second;
+}
+
+std::map<std::uint32_t, std::uint64_t> UserBuffers::all() const {
+    std::map<std::uint32_t, std::uint64_t> bytes;
+    const MutexLock lock(mutex_);
+    for (const auto& [uid, account] : accounts_) {
+        if (account.bytes() > 0) bytes[uid] = account.bytes();
+    }
+    return bytes;
+}
+
+}  // namespace rocklock

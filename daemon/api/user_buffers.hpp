@@ -1,0 +1,88 @@
+// The bytes that the daemon buffers for the clients of each user, and the limit on them.
+//
+// The bytes of a request count while it is incomplete, and until it is answered if it is large. The
+// bytes of a response count from the time at which it is made, if it is large, or at which the
+// client's socket does not accept it, until the client has read it. A request that is answered at
+// once therefore changes no count.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include <rocklock/error.hpp>
+
+#include "base/mutex.hpp"
+
+namespace rocklock {
+
+// Buffers of up to this size need no room: a request of this size is read even if the user is at
+// its limit.
+inline constexpr std::size_t small_buffer = 4096;
+
+// Threads: thread-safe.
+class UserBuffers {
+public:
+    // The buffers of one user.
+    class Account {
+    public:
+        Account(std::uint32_t uid, std::uint64_t max) : uid_(uid), max_(max) {}
+        Account(const Account&) = delete;
+        Account& operator=(const Account&) = delete;
+
+        void add(std::size_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+        void remove(std::size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+        std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+        // Returns true if the user has reached the limit.
+        bool full() const { return max_ != 0 && bytes() >= max_; }
+        // Returns the error of a request that is refused because of the limit.
+        Error error() const;
+
+    private:
+        const std::uint32_t uid_;
+        const std::uint64_t max_;
+        std::atomic<std::uint64_t> bytes_{0};
+    };
+
+    // `max` is the limit for each user; 0: no limit.
+    explicit UserBuffers(std::uint64_t max = 0) : max_(max) {}
+
+    // Returns the account of the user, which stays until the end of this object.
+    Account& account(std::uint32_t uid);
+    // Returns the bytes of the users that have any.
+    std::map<std::uint32_t, std::uint64_t> all() const;
+
+private:
+    const std::uint64_t max_;
+    mutable Mutex mutex_;
+    std::map<std::uint32_t, Account> accounts_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+// The part of an account that belongs to one buffer. It is removed from the account with this
+// object. Threads: one at a time.
+class CountedBytes {
+public:
+    // If `account` is null, no account is changed.
+    explicit CountedBytes(UserBuffers::Account* account, std::size_t bytes = 0)
+        : account_(account) {
+        set(bytes);
+    }
+    CountedBytes(const CountedBytes&) = delete;
+    CountedBytes& operator=(const CountedBytes&) = delete;
+    ~CountedBytes() { set(0); }
+
+    std::size_t bytes() const { return bytes_; }
+    void set(std::size_t bytes) {
+        if (bytes == bytes_ || account_ == nullptr) return;
+        if (bytes > bytes_) account_->add(bytes - bytes_);
+        if (bytes < bytes_) account_->remove(bytes_ - bytes);
+        bytes_ = bytes;
+    }
+
+private:
+    UserBuffers::Account* const account_;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace rocklock
