@@ -46,8 +46,9 @@ std::deque<std::weak_ptr<Connection>>& closing_connections() {
     return connections;
 }
 
-HttpServices with_buffers(HttpServices services, UserBuffers::Account& buffers) {
+HttpServices services_of(HttpServices services, IoThread& thread, UserBuffers::Account& buffers) {
     services.buffers = &buffers;
+    services.defer = [&thread](std::function<void()> run) { thread.defer(std::move(run)); };
     return services;
 }
 
@@ -76,7 +77,7 @@ Connection::Connection(int socket, IoThread& thread, const Side& side)
       thread_(thread),
       traffic_(side.traffic),
       uid_(side.caller.uid),
-      services_(with_buffers(side.services, traffic_.buffers.account(uid_))),
+      services_(services_of(side.services, thread, traffic_.buffers.account(uid_))),
       client_session_(std::make_shared<ClientSession>(side.dispatcher, side.caller)),
       clock_(side.dispatcher.clock()),
       idle_connections_(side.idle_connections) {

@@ -12,7 +12,8 @@
 namespace rocklock {
 namespace {
 
-constexpr std::uint32_t page_events = 200;
+// A page is formatted on the connection's thread, so it must take little time.
+constexpr std::uint32_t page_events = 32;
 constexpr std::chrono::seconds keep_alive{15};
 
 int digit_of(char letter) {

@@ -316,14 +316,15 @@ void HttpConversation::start_stream(const HttpRequest& request, std::uint64_t nu
 void HttpConversation::ask_for_events() {
     asked_for_events_ = true;
     client_session_->ask(Call{stream_->next(), {}, {}},
-                         [weak = weak_from_this(), post = post_](Result<Reply> reply) {
+                         [weak = weak_from_this(),
+                          defer = services_.defer ? services_.defer : post_](Result<Reply> reply) {
                              Result<EventPage> page = EventPage{};
                              if (reply) {
                                  page = std::get<EventPage>(*std::move(reply));
                              } else {
                                  page = std::move(reply).error();
                              }
-                             post([weak, page = std::move(page)] {
+                             defer([weak, page = std::move(page)] {
                                  if (const auto self = weak.lock()) self->append_events(page);
                              });
                          });

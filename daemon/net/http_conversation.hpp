@@ -32,6 +32,9 @@ class ItemEndpoint;
 // Runs a function on another thread.
 using RunInBackground = std::function<void(std::function<void()>)>;
 
+// Runs a function on the thread of the connection, in a later round.
+using Defer = std::function<void(std::function<void()>)>;
+
 // The objects that the conversations of a server use.
 struct HttpServices {
     // True for connections over TCP. The client can then be a page in a browser.
@@ -43,6 +46,9 @@ struct HttpServices {
     // Parses long bodies on another thread, so that they do not delay other connections. Empty:
     // they are parsed on the connection's thread.
     RunInBackground background{};
+    // Formats pages of events, so that many streams do not delay calls. Empty: they are formatted
+    // in the next round.
+    Defer defer{};
     // Null: the tables API is not available.
     ItemEndpoint* tables = nullptr;
     EditEndpoint* edits = nullptr;

@@ -24,7 +24,8 @@ constexpr milliseconds contended_for{1'000};
 constexpr std::size_t max_events = 128;
 // At most this many new connections are added in one round.
 constexpr std::size_t max_introduced = 64;
-// go_on() is called for connections with remaining input until this time has passed in the round.
+// The time per round for go_on(), which continues connections with remaining input, and for
+// deferred functions.
 constexpr milliseconds max_round_time{2};
 // The time per round for destroying objects of free_soon().
 constexpr milliseconds max_freeing{1};
@@ -75,6 +76,11 @@ void IoThread::post(std::function<void()> run) {
         posted_.push_back(std::move(run));
     }
     if (first) wake();
+}
+
+void IoThread::defer(std::function<void()> run) {
+    if (current() == this) return deferred_.push_back(std::move(run));
+    post([this, run = std::move(run)]() mutable { deferred_.push_back(std::move(run)); });
 }
 
 void IoThread::introduce(std::function<void()> run) {
@@ -129,7 +135,7 @@ void IoThread::run() {
 // is no time limit.
 int IoThread::patience() const {
     if (!going_on_.empty() || !own_.empty() || !left_.empty() || flushing_) return 0;
-    if (!arrived_.empty()) return 0;
+    if (!arrived_.empty() || !deferred_.empty()) return 0;
     std::optional<Time> next = flush_at_;
     if (!reminders_.empty()) {
         next = std::min(next.value_or(Time::max()), reminders_.begin()->first);
@@ -199,6 +205,7 @@ bool IoThread::take_up(std::span<const epoll_event> events) {
 void IoThread::round() {
     go_on();
     run_posted();
+    run_deferred();
     remind();
     bool more = false;
     do {
@@ -236,6 +243,16 @@ void IoThread::go_on() {
         served->go_on();
         if (steady_clock::now() - start >= max_round_time) return;
     }
+}
+
+void IoThread::run_deferred() {
+    if (deferred_.empty()) return;
+    const Time start = steady_clock::now();
+    do {
+        const auto run = std::move(deferred_.front());
+        deferred_.pop_front();
+        run();
+    } while (!deferred_.empty() && steady_clock::now() - start < max_round_time);
 }
 
 // Flushes if it was requested or is due. Returns true if it must be repeated after the responses

@@ -72,6 +72,10 @@ public:
     static IoThread* current();
     // Runs a function on the thread in the next round. Thread-safe.
     void post(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
+    // Runs a function on the thread in a later round. All deferred functions together have a time
+    // limit per round, so that they do not delay calls. If the thread is stopped, it does not run
+    // them. Thread-safe.
+    void defer(std::function<void()> run);
     // Runs a function on the thread after the existing connections were served, for at most
     // `max_introduced` functions per round. Thread-safe.
     void introduce(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
@@ -114,6 +118,7 @@ private:
     void free_what_is_left();
     void run_posted();
     void run_introduced();
+    void run_deferred();
     void remind();
     bool flush();
     void wake() const;
@@ -141,6 +146,7 @@ private:
     Fifo<std::shared_ptr<void>> left_;
     // Functions that the thread itself posted.
     std::vector<std::function<void()>> own_;
+    Fifo<std::function<void()>> deferred_;
     // Introduced functions that have not run yet.
     Fifo<std::function<void()>> arrived_;
     Mutex mutex_;

@@ -191,10 +191,14 @@ Server::Server(const Parts& parts)
 
 // Returns the objects that connections use.
 HttpServices Server::services() {
-    return {
-        false,    &pages_,
-        nullptr,  [this](std::function<void()> read) { asio::post(searches_, std::move(read)); },
-        &tables_, &edits_};
+    HttpServices services;
+    services.pages = &pages_;
+    services.background = [this](std::function<void()> read) {
+        asio::post(searches_, std::move(read));
+    };
+    services.tables = &tables_;
+    services.edits = &edits_;
+    return services;
 }
 
 // Requests a flush after the input of this round. It runs on the calling I/O thread, or on the

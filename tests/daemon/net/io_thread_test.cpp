@@ -9,7 +9,9 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -100,6 +102,31 @@ BOOST_AUTO_TEST_CASE(runs_posted_functions_in_order_from_any_thread) {
     BOOST_TEST((order == std::vector{1, 2, 3}));
     BOOST_TEST(current == &thread);
     BOOST_TEST(IoThread::current() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(runs_deferred_functions_for_a_limited_time_per_round) {
+    IoThread thread(nothing());
+    std::string order;
+    const auto defer_one = [&] {
+        thread.defer([&] {
+            order += 'd';
+            // Longer than the limit of a round.
+            const auto end = std::chrono::steady_clock::now() + milliseconds{4};
+            while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+            thread.post([&] { order += 'p'; });
+        });
+    };
+    thread.start();
+    on(thread, [&] {
+        for (int i = 0; i < 3; ++i) defer_one();
+    });
+    std::string seen;
+    while (seen.size() < 6) on(thread, [&] { seen = order; });
+    BOOST_TEST(seen == "dpdpdp");
+    // From another thread.
+    defer_one();
+    while (seen.size() < 8) on(thread, [&] { seen = order; });
+    BOOST_TEST(seen == "dpdpdpdp");
 }
 
 BOOST_AUTO_TEST_CASE(flushes_once_a_round_and_then_sends) {
