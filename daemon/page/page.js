@@ -222,7 +222,7 @@ async function look() {
   // Locks with waiters first, also those that the first page of the list does not reach.
   rows = [...wanted_rows, ...page.Locks.filter((row) => has_owner(row) && !counts.has(row.Resource))];
   by_id("count").textContent = rows.length + (rows.length === 1 ? " lock" : " locks") +
-    (page.Next ? "; there are more: enter the beginning of a name" : "");
+    (page.Next || contended.Next ? "; there are more: enter the beginning of a name" : "");
 }
 
 // ---- One resource ----

@@ -15,6 +15,7 @@
 #include "base/is_one_of.hpp"
 #include "base/time_format.hpp"
 #include "database/end_sessions.hpp"
+#include "lock/model/row_bytes.hpp"
 #include "service/process_id.hpp"
 #include "storage/store_copy.hpp"
 
@@ -512,7 +513,11 @@ Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
                       });
     }
     const auto left = static_cast<std::size_t>(all->end() - first);
-    const auto count = std::min<std::size_t>(left, request.limit);
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    for (; count < left && count < request.limit && bytes < max_page_bytes; ++count) {
+        bytes += lock_model::row_bytes(first[static_cast<std::ptrdiff_t>(count)]);
+    }
     SessionPage page;
     page.sessions.assign(std::make_move_iterator(first),
                          std::make_move_iterator(first + static_cast<std::ptrdiff_t>(count)));

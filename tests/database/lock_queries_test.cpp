@@ -1,4 +1,6 @@
 // Classes, queries, and administrator operations.
+#include <algorithm>
+
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/database.hpp>
@@ -190,6 +192,50 @@ BOOST_AUTO_TEST_CASE(lists_in_order_and_in_pages) {
     bad.limit = 1;
     bad.next = "nonsense";
     BOOST_TEST(failure_of(database.list(bad)) == "invalid_argument");
+}
+
+BOOST_AUTO_TEST_CASE(ends_a_page_of_locks_at_a_megabyte_of_texts) {
+    Session ann = database.open_session("ann").value();
+    std::vector<Guard> guards;
+    AcquireOptions options;
+    options.note = std::string(4000, 'x');
+    for (int i = 0; i < 300; ++i) {
+        guards.push_back(ann.acquire("a/" + std::to_string(i), options).value());
+    }
+    ListLocks request;
+    request.limit = 10'000;
+    const LockPage first = database.list(request).value();
+    BOOST_TEST(first.locks.size() > 250U);
+    BOOST_TEST(first.locks.size() < 270U);
+    request.next = first.next;
+    const LockPage second = database.list(request).value();
+    BOOST_TEST(first.locks.size() + second.locks.size() == 300U);
+    BOOST_TEST(second.next == "");
+    // A limit that ends the page first still applies, and a page that ends with the last row has no
+    // next page.
+    request = {};
+    request.limit = 10;
+    BOOST_TEST(database.list(request).value().locks.size() == 10U);
+    guards.resize(first.locks.size());
+    request.limit = 10'000;
+    BOOST_TEST(database.list(request).value().next == "");
+}
+
+BOOST_AUTO_TEST_CASE(omits_the_notes_of_holders_after_a_megabyte) {
+    std::vector<Session> sessions;
+    std::vector<Guard> guards;
+    AcquireOptions options;
+    options.note = std::string(4000, 'x');
+    for (int i = 0; i < 300; ++i) {
+        sessions.push_back(database.open_session("ann").value());
+        guards.push_back(sessions.back().acquire({lock_of("a", Mode::read)}, options).value());
+    }
+    const LockView view = database.show("a").value();
+    BOOST_TEST(view.holders.size() == 300U);
+    const auto with_note = std::count_if(view.holders.begin(), view.holders.end(),
+                                         [](const Holder& holder) { return !holder.note.empty(); });
+    BOOST_TEST(with_note > 250);
+    BOOST_TEST(with_note < 270);
 }
 
 BOOST_AUTO_TEST_CASE(lists_the_grants_of_a_session_for_any_caller) {

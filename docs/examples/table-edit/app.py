@@ -88,7 +88,13 @@ class Masterdata:
                       Dependants=[{"Resource": f"masterdata/{other}", "Mode": "read"} for other in others])
 
     def state(self):
-        holders = self.call("ListLocks", Prefix="masterdata/", Limit=10_000)["Locks"]
+        holders, following = [], {}
+        while True:
+            page = self.call("ListLocks", Prefix="masterdata/", Limit=10_000, **following)
+            holders += page["Locks"]
+            if "Next" not in page:
+                break
+            following = {"Next": page["Next"]}
         return [{"name": name, "refersTo": others,
                  "held": [held(holder) for holder in holders if holder["Resource"] == f"masterdata/{name}"]}
                 for name, others in REFERS_TO.items()]

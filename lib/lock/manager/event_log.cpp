@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "lock/model/row_bytes.hpp"
 
 namespace rocklock {
 
@@ -98,6 +99,7 @@ Result<EventPage> EventLog::page(const WatchRequest& request) const {
         return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 10,000");
     }
     EventPage page;
+    std::size_t bytes = 0;
     // An event that was dropped before it was published counts as missed only after it would have
     // been published.
     const std::uint64_t oldest = std::min(forgotten_, published_);
@@ -110,9 +112,11 @@ Result<EventPage> EventLog::page(const WatchRequest& request) const {
     page.after = page.gap ? oldest : std::max(request.after, oldest);
     for (auto next = first_after(page.after); next != events_.end() && next->sequence <= published_;
          ++next) {
-        if (page.events.size() == request.limit) return page;
+        if (page.events.size() == request.limit || bytes >= max_page_bytes) return page;
         page.after = next->sequence;
-        if (next->name().starts_with(request.prefix)) page.events.push_back(show(*next));
+        if (!next->name().starts_with(request.prefix)) continue;
+        page.events.push_back(show(*next));
+        bytes += lock_model::row_bytes(page.events.back());
     }
     return page;
 }

@@ -35,6 +35,8 @@ private:
         : request_(request), after_(std::move(after)) {}
     void offer(std::string_view resource, std::uint64_t grant);
     void sort();
+    // Adds a row, and ends the page if it has reached max_page_bytes.
+    void show(Holder holder);
 
     ListLocks request_;
     std::optional<LockPosition> after_;
@@ -47,6 +49,8 @@ private:
     std::size_t shown_ = 0;
     bool sorted_ = false;
     LockPage page_;
+    // The size of the texts in `page_`.
+    std::size_t bytes_ = 0;
 };
 
 // The live sessions of one principal, or of all principals, while they are being listed.

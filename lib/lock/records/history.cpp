@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lock/model/names.hpp"
+#include "lock/model/row_bytes.hpp"
 
 namespace rocklock {
 
@@ -230,7 +231,7 @@ public:
 
 private:
     bool full() {
-        if (page_.rows.size() < request_.limit) return false;
+        if (page_.rows.size() < request_.limit && bytes_ < max_page_bytes) return false;
         page_.next = std::to_string(number(page_.rows.back().holder.grant)) + ":" +
                      std::to_string(number(last_));
         return true;
@@ -241,9 +242,14 @@ private:
     bool add_living_above(GrantId grant) {
         for (; living_ != present_.end() && living_->holder.grant > grant; ++living_) {
             if (full()) return false;
-            page_.rows.push_back(std::move(*living_));
+            append(std::move(*living_));
         }
         return true;
+    }
+
+    void append(HistoryRow row) {
+        bytes_ += lock_model::row_bytes(row);
+        page_.rows.push_back(std::move(row));
     }
 
     void add(const GrantRecord& record) {
@@ -251,10 +257,10 @@ private:
         for (const records::Lock& lock : record.locks) {
             if (fnv1a(lock.resource) == fnv1a(request_.resource)) before = lock.before;
             if (lock.resource != request_.resource || !record.ended) continue;
-            page_.rows.push_back({past_holder(record, lock), record.ended});
+            append({past_holder(record, lock), record.ended});
         }
         if (living_ != present_.end() && living_->holder.grant == record.id) {
-            if (!record.ended) page_.rows.push_back(std::move(*living_));
+            if (!record.ended) append(std::move(*living_));
             ++living_;
         }
         last_ = before;
@@ -266,6 +272,8 @@ private:
     std::vector<HistoryRow> present_;
     std::vector<HistoryRow>::iterator living_;
     HistoryPage page_;
+    // The size of the texts in `page_`.
+    std::size_t bytes_ = 0;
 };
 
 }  // namespace
@@ -293,9 +301,11 @@ Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t
                                          std::uint32_t limit) {
     std::vector<AuditRow> rows;
     const auto cursor = snapshot.scan(Family::history, records::audit_key(after + 1), {});
-    for (; cursor->valid() && rows.size() < limit; cursor->next()) {
+    for (std::size_t bytes = 0; cursor->valid() && rows.size() < limit && bytes < max_page_bytes;
+         cursor->next()) {
         auto row = records::decode_audit(cursor->value());
         if (!row) return corrupt();
+        bytes += lock_model::row_bytes(*row);
         rows.push_back(*std::move(row));
     }
     if (auto status = cursor->status(); !status) return std::move(status).error();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lock/model/lock_search.hpp"
+#include "lock/model/row_bytes.hpp"
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -33,6 +34,10 @@ std::optional<LockPosition> parse_place(std::string_view next) {
     }
     place.resource = next.substr(colon + 1);
     return place;
+}
+
+std::string text_of(const LockPosition& place) {
+    return std::to_string(place.grant) + ":" + place.resource;
 }
 
 bool asked_for(const ListLocks& request, const Resource& at, const ClassTable& classes) {
@@ -85,7 +90,15 @@ void LockSearch::sort() {
     std::sort_heap(found_.begin(), found_.end());
     if (found_.size() <= request_.limit) return;
     found_.pop_back();
-    page_.next = std::to_string(found_.back().grant) + ":" + found_.back().resource;
+    page_.next = text_of(found_.back());
+}
+
+void LockSearch::show(Holder holder) {
+    bytes_ += lock_model::row_bytes(holder);
+    page_.locks.push_back(std::move(holder));
+    if (bytes_ < max_page_bytes || shown_ + 1 == found_.size()) return;
+    found_.resize(shown_ + 1);
+    page_.next = text_of(found_.back());
 }
 
 // Searches one part of the table. Returns the number of locks that were examined, at least 1 for
@@ -110,7 +123,7 @@ void LockTable::show_found(const LockPosition& place, LockSearch& search) const 
     if (!holder) return;
     const std::string& asker = search.request_.asker;
     holder->you = !asker.empty() && holder->principal == asker;
-    search.page_.locks.push_back(*std::move(holder));
+    search.show(*std::move(holder));
 }
 
 std::optional<LockPage> LockTable::search(LockSearch& search, Instant now) const {

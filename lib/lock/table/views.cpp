@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lock/model/row_bytes.hpp"
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -21,8 +22,14 @@ LockView LockTable::show(std::string_view resource, Instant now) const {
     view.last_token = Token{number(last)};
     const Resource* at = core_->find(resource);
     if (at == nullptr) return view;
+    std::size_t bytes = 0;
     for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
-        if (lock_model::live(*hold, now.boot)) view.holders.push_back(core_->show_holder(*hold));
+        if (!lock_model::live(*hold, now.boot)) continue;
+        Holder& holder = view.holders.emplace_back(core_->show_holder(*hold));
+        bytes += lock_model::row_bytes(holder);
+        if (bytes <= max_page_bytes) continue;
+        holder.note = {};
+        holder.metadata = {};
     }
     // Oldest first.
     std::reverse(view.holders.begin(), view.holders.end());
@@ -130,13 +137,15 @@ std::vector<LockClass> LockTable::classes() const { return core_->classes.all();
 std::vector<WaitEdge> LockTable::wait_graph(Instant now, std::size_t limit) const {
     const Core::AsOf moment(*core_, now);
     std::vector<WaitEdge> edges;
+    std::size_t bytes = 0;
     // The oldest waits come first, because only `limit` edges are returned.
     for (const Wait* wait = core_->waits.oldest(); wait != nullptr; wait = wait->younger) {
         for (const Core::Edge& edge : core_->blockers(*wait, nullptr, nullptr)) {
-            if (edges.size() == limit) return edges;
+            if (edges.size() == limit || bytes >= max_page_bytes) return edges;
             edges.push_back({std::string(edge.at->name()), wait->session->id,
                              wait->session->principal, edge.to->id, edge.to->principal,
                              edge.holds});
+            bytes += lock_model::row_bytes(edges.back());
         }
     }
     return edges;

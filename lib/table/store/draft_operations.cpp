@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/page_bytes.hpp"
 #include "item/key_codec.hpp"
 #include "table/guard/draft_record.hpp"
 #include "table/guard/drafts.hpp"
@@ -9,11 +10,6 @@
 #include "table/store/table_store.hpp"
 
 namespace rocklock::table {
-namespace {
-
-constexpr std::size_t max_page_bytes = 1U << 20;
-
-}  // namespace
 
 Result<void> TableStore::save_from(const std::vector<DraftId>& drafts,
                                    const std::vector<std::string>& writers, Decision& decision) {

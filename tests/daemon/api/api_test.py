@@ -183,6 +183,26 @@ class Verbs(Sandbox):
                 seen += page[key]
             self.assertEqual(len({row["Session"] for row in seen}), 5)
 
+    def test_a_page_ends_when_its_texts_reach_a_megabyte(self):
+        api = self.api()
+        for _ in range(300):
+            opened = api.call("OpenSession", Principal="p" * 1000, LeaseMs=600_000, Note="x" * 4000).json
+            proof = {"Session": opened["Session"], "Secret": opened["Secret"]}
+            grant = api.call("Acquire", Locks=[{"Resource": "a" * 1000}], Note="y" * 4000, **proof).json["Grant"]
+            self.assertEqual(api.call("Release", Grant=grant, **proof).status, 200)
+        for verb, rows, members in (("ListSessions", "Sessions", {"Limit": 10_000}),
+                                    ("ListHistory", "Rows", {"Limit": 1000, "Resource": "a" * 1000})):
+            first = api.call(verb, **members).json
+            self.assertTrue(150 < len(first[rows]) < 250, (verb, len(first[rows])))
+            second = api.call(verb, Next=first["Next"], **members).json
+            self.assertEqual(len(first[rows]) + len(second[rows]), 300, verb)
+            self.assertNotIn("Next", second)
+        # Each event has the name of the resource and the principal.
+        first = api.call("Watch", After=0, Limit=10_000).json
+        self.assertTrue(500 < len(first["Events"]) < 550, len(first["Events"]))
+        second = api.call("Watch", After=first["After"], Limit=10_000).json
+        self.assertEqual(len(first["Events"]) + len(second["Events"]), 600)
+
 
 class Refusals(Sandbox):
     def test_errors_of_malformed_requests_list_the_allowed_values(self):
