@@ -1,6 +1,7 @@
 #include "daemon/cli/program.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <string_view>
 
@@ -92,6 +93,9 @@ int run_words(const std::vector<std::string>& given) {
 
 int run_program(const std::vector<std::string>& words) {
     end_on_resource_failure();
+    // A write beyond the limit of the file size then fails with an error. Otherwise it would end
+    // the process, and a verb that writes a store could not report the reason.
+    ::signal(SIGXFSZ, SIG_IGN);
     const int status = run_words(words);
     // If the output could not be written, the verb has failed.
     return !output_written() && status == exit_status::done ? exit_status::internal : status;

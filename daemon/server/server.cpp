@@ -450,9 +450,8 @@ Result<void> serve_store(const ServerOptions& options) {
 }  // namespace
 
 Result<void> serve(const ServerOptions& options) {
-    // Signals that other daemons use, for example to reload, must not end this one. With SIGXFSZ
-    // ignored, a write beyond the limit of the file size fails with an error instead.
-    for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2, SIGXFSZ}) {
+    // Signals that other daemons use, for example to reload, must not end this one.
+    for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) {
         ::signal(signal, SIG_IGN);
     }
     // The store contains the key that proves the ownership of sessions: other users must not read

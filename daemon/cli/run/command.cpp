@@ -39,7 +39,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     // The parent may have died before prctl() took effect.
     if (::getppid() != execution.parent) ::_exit(1);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2,
-                             SIGTTOU, SIGTTIN, SIGTSTP}) {
+                             SIGTTOU, SIGTTIN, SIGTSTP, SIGXFSZ}) {
         ::signal(signal, SIG_DFL);
     }
     sigset_t none;

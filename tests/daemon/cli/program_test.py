@@ -5,6 +5,8 @@ import json
 import os
 import pty
 import re
+import resource
+import signal
 import subprocess
 import time
 
@@ -450,6 +452,24 @@ class Bench(Sandbox):
         surplus = self.rocklock("bench", "twice")
         self.assertEqual(surplus.returncode, 64)
         self.assertIn("unexpected operand 'twice'", surplus.stderr)
+
+
+class FileSize(Sandbox):
+    def limited(self, *words):
+        def lower():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        return self.rocklock(*words, preexec_fn=lower)
+
+    def test_a_verb_that_cannot_write_its_store_reports_it(self):
+        done = self.limited("bench", "--db", "store", "--duration", "2s", "--clients", "1")
+        self.assertEqual(done.returncode, 70, done.stderr)
+        self.assertIn("ulimit -f", done.stderr)
+        # Without the limit, the store can be opened again.
+        self.assertEqual(self.rocklock("acquire", "--db", "store", "a").returncode, 0)
+
+    def test_the_command_of_run_has_the_default_action(self):
+        done = self.limited("run", "a", "--", "sh", "-c", "head -c 200000 /dev/zero > large")
+        self.assertEqual(done.returncode, 128 + signal.SIGXFSZ, done.stderr)
 
 
 class Embedded(Sandbox):
