@@ -1,5 +1,8 @@
 // session end.
+#include <charconv>
+#include <cstdint>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "daemon/cli/exit_status.hpp"
@@ -10,17 +13,34 @@
 namespace rocklock {
 namespace {
 
-// Returns the call that ends the named session, or all sessions of a principal.
+Result<std::uint32_t> uid_in(const std::string& text) {
+    std::uint32_t uid = 0;
+    const auto* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, uid);
+    if (error == std::errc{} && rest == end) return uid;
+    return Error(ErrorCode::invalid_argument,
+                 "--uid is '" + text + "': give a number of the column UID of `rocklock sessions`");
+}
+
+// Returns the call that ends the named session, or all sessions of a principal or of a user.
 Result<Call> call_of(const Arguments& arguments) {
     auto reason = reason_of(arguments);
     if (!reason) return std::move(reason).error();
-    const bool all = arguments.has("principal");
-    if (all == (arguments.operands.size() == 1)) {
+    const bool of_principal = arguments.has("principal");
+    const auto uid = arguments.get("uid");
+    if (arguments.operands.size() + (of_principal ? 1U : 0U) + (uid ? 1U : 0U) != 1) {
         return Error(ErrorCode::invalid_argument,
                      "give one session, as `rocklock sessions` lists it, or --principal NAME for "
-                     "all sessions of a principal");
+                     "all sessions of a principal, or --uid UID for all sessions of a user");
     }
-    if (all) return Call{EndSessions{principal_of(arguments), *std::move(reason)}, {}, {}};
+    if (of_principal) {
+        return Call{EndSessions{principal_of(arguments), *std::move(reason)}, {}, {}};
+    }
+    if (uid) {
+        const auto number = uid_in(*uid);
+        if (!number) return number.error();
+        return Call{EndSessions{{}, *std::move(reason), *number}, {}, {}};
+    }
     const auto session = parse_session_id(arguments.operands.front());
     if (!session) {
         return Error(ErrorCode::invalid_argument,

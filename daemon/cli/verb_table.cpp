@@ -81,7 +81,7 @@ constexpr VerbRow verb_rows[] = {
     {"sessions", "", "@where, @json, @table", sessions_verb, "Lists the sessions.",
      "rocklock sessions"},
     {"session end", "[SESSION]", "@where, @json, @quiet", session_end_verb,
-     "Ends a session and all of its grants, or all sessions of a principal.\n"
+     "Ends a session and all of its grants, or all sessions of a principal or of a user.\n"
      "Requires administrator rights: the daemon's user, root, or its --admin-group.",
      "rocklock session end --principal ann --reason \"ann has left\""},
     {"top", "[PREFIX]", "@where, @json, @table", top_verb,
@@ -243,6 +243,8 @@ constexpr OptionRow option_rows[] = {
     {"principal", "NAME", "owner of the drafts (that of ROCKLOCK_SESSION, or the login name)",
      "drafts ls, drafts rm"},
     {"principal", "NAME", "all sessions of this principal", "session end"},
+    {"uid", "UID", "all sessions that this user has opened; 4294967295: all over TCP",
+     "session end"},
     {"class", "PATTERN", "only resources of the class with this pattern", "ls"},
     {"contended", "", "only resources that have waiters", "ls"},
     {"clients", "N", "number of concurrent clients (8)", "bench"},

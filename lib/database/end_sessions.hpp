@@ -1,7 +1,8 @@
-// Ends all sessions of a principal.
+// Ends all sessions of a principal or of a user.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include <rocklock/lock.hpp>
@@ -9,13 +10,21 @@
 
 namespace rocklock {
 
-// Ends each live session of the principal. Repeats this for sessions that were opened meanwhile, up
+// Selects the sessions to end.
+struct SessionOwner {
+    // Only if `uid` is null.
+    std::string_view principal;
+    // The user that opened the sessions.
+    std::optional<std::uint32_t> uid{};
+};
+
+// Ends each live session of the owner. Repeats this for sessions that were opened meanwhile, up
 // to five rounds in total. Returns the number of ended sessions. Blocks for a durable commit of
 // each session.
 //
 // Errors: invalid_argument  `principal`, `by` or `reason` is empty or not a valid name
 //         those of EndSession and of the storage; the sessions before the failed one have ended
-Result<std::uint64_t> end_all_sessions(LockService& service, std::string_view principal,
+Result<std::uint64_t> end_all_sessions(LockService& service, const SessionOwner& owner,
                                        std::string_view by, std::string_view reason);
 
 }  // namespace rocklock

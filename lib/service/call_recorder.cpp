@@ -34,8 +34,13 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
         log("end_session", "a session was ended",
             {{"session", to_string(end->session)}, {"reason", end->reason}});
     } else if (const auto* all = std::get_if<EndSessions>(&call.body)) {
-        log("end_sessions", "all sessions of a principal were ended",
-            {{"principal", all->principal}, {"reason", all->reason}});
+        if (all->uid) {
+            log("end_sessions", "all sessions of a user were ended",
+                {{"uid", *all->uid}, {"reason", all->reason}});
+        } else {
+            log("end_sessions", "all sessions of a principal were ended",
+                {{"principal", all->principal}, {"reason", all->reason}});
+        }
     } else if (const auto* steal = std::get_if<Steal>(&call.body)) {
         log("steal", "a grant was stolen",
             {{"grant", number(steal->grant)}, {"reason", steal->reason}});

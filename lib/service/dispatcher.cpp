@@ -278,7 +278,8 @@ void Dispatcher::back_up(const std::string& directory, Done done) {
 // Ends each session with its own commit, so that other calls are served in between.
 void Dispatcher::end_sessions(EndSessions request, std::string by, Done done) {
     auto end = [this, request = std::move(request), by = std::move(by), done = std::move(done)] {
-        auto ended = end_all_sessions(service_, request.principal, by, request.reason);
+        auto ended =
+            end_all_sessions(service_, {request.principal, request.uid}, by, request.reason);
         if (!ended) return done(std::move(ended).error());
         done(Reply(EndedSessions{*ended}));
     };

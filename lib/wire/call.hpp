@@ -93,11 +93,15 @@ struct Backup {
     std::string directory;
 };
 
-// Ends all sessions of a principal, each with its grants, one after the other. For administrators.
+// Ends all sessions of a principal or of a user, each with its grants, one after the other. For
+// administrators.
 struct EndSessions {
+    // Empty if `uid` is set.
     std::string principal;
     // Reported to the holders and stored in the audit log; must not be empty.
     std::string reason;
+    // The user that opened the sessions.
+    std::optional<std::uint32_t> uid{};
 };
 
 using CallBody =

@@ -65,8 +65,12 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
 
 template <typename Codec, A<Call> C, A<EndSessions> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
-    codec.required("Principal", body.principal);
+    codec.optional("Principal", body.principal);
+    codec.optional("Uid", body.uid);
     codec.required("Reason", body.reason);
+    if constexpr (Codec::reading) {
+        if (codec.has("Principal") == codec.has("Uid")) codec.refuse("give Principal or Uid");
+    }
 }
 
 // ---- Replies ----

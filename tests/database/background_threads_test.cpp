@@ -143,6 +143,15 @@ BOOST_AUTO_TEST_CASE(ends_a_session_and_all_sessions_of_a_principal) {
     BOOST_TEST(database.end_sessions("ann", "root", "to test it").value() == 1U);
     BOOST_TEST(database.sessions("ann").value().empty());
     BOOST_TEST(kept.valid());
+    BOOST_TEST(database
+                   .end_sessions_of_user(database.sessions("bob").value().at(0).uid + 1, "root",
+                                         "to test it")
+                   .value() == 0U);
+    BOOST_TEST(
+        database
+            .end_sessions_of_user(database.sessions("bob").value().at(0).uid, "root", "to test it")
+            .value() == 1U);
+    BOOST_TEST(database.sessions().value().empty());
     BOOST_TEST((database.end_session(first.id(), "root", "again").error().code ==
                 ErrorCode::session_expired));
 }

@@ -66,6 +66,10 @@ void make_consistent(Call& call) {
     if (auto* discard = std::get_if<DiscardDraft>(&call.body)) {
         make_consistent(discard->session, discard->principal, call);
     }
+    if (auto* end = std::get_if<EndSessions>(&call.body)) {
+        if (end->uid) end->principal.clear();
+        if (!end->uid && end->principal.empty()) end->principal = "ann";
+    }
     if (auto* acquire = std::get_if<Acquire>(&call.body)) {
         make_consistent(acquire->locks);
         if (call.secret && !acquire->session) acquire->session.emplace();

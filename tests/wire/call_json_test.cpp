@@ -51,6 +51,7 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
         {"Break", R"({"Grant":4,"Reason":"r"})"},
         {"EndSession", R"({"Session":")" + session_text + R"(","Reason":"r"})"},
         {"EndSessions", R"({"Principal":"ann","Reason":"r"})"},
+        {"EndSessions", R"({"Uid":4294967295,"Reason":"r"})"},
         {"PutClass",
          R"({"Pattern":"a/*","Policy":"read_write","LeaseMs":1000,"MaxLeaseMs":2,"MaxHoldMs":3,"MinHoldMs":4,"LockDelayMs":5,)"
          R"("Steal":"ask","StealAfterMs":8,"Dependants":[{"Resource":"b","Mode":"read"}],"QueueLimit":6,"Permits":7,"Drafts":true})"},

@@ -169,6 +169,9 @@ public:
     // fails, the sessions before the failed one have ended. Errors: as EndSession.
     Result<std::uint64_t> end_sessions(std::string_view principal, std::string_view by,
                                        std::string_view reason);
+    // The same for all sessions that were opened by a user of the machine (SessionView::uid).
+    Result<std::uint64_t> end_sessions_of_user(std::uint32_t uid, std::string_view by,
+                                               std::string_view reason);
 
     // Returns the tables in the same store; the pointer is valid as long as the database. After the
     // first call, expired items are deleted in the background. After close(), the tables fail with

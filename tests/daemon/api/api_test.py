@@ -354,6 +354,22 @@ class EndingSessions(Sandbox):
         self.assertEqual([row["Principal"] for row in again.call("ListLocks").json["Locks"]], ["bob"])
         self.assertEqual(again.call("RenewSession", **bob).status, 200)
 
+    def test_all_of_a_user_end(self):
+        api = self.api()
+        self.hold(api, "ann", "a")
+        self.hold(api, "bob", "b")
+        other = os.getuid() + 1
+        self.assertEqual(api.call("EndSessions", Uid=other, Reason="x").json, {"Sessions": 0})
+        self.assertEqual(len(api.call("ListLocks").json["Locks"]), 2)
+        done = self.rocklock("session", "end", "--uid", other, "--reason", "x")
+        self.assertEqual((done.returncode, done.stdout), (0, "0 sessions ended\n"), done.stderr)
+        done = self.rocklock("session", "end", "--uid", os.getuid(), "--reason", "the user has left")
+        self.assertEqual((done.returncode, done.stdout), (0, "2 sessions ended\n"), done.stderr)
+        self.assertEqual(api.call("ListLocks").json["Locks"], [])
+        for words in (("--uid", "ann"), ("--uid", "-1"), ("--uid", "4294967296"), ("--uid", ""),
+                      ("--uid", "0", "--principal", "ann")):
+            self.assertEqual(self.rocklock("session", "end", *words, "--reason", "x").returncode, 64, words)
+
     def test_a_reason_and_a_name_are_needed(self):
         api = self.api()
         session, _ = self.hold(api, "ann", "a")
@@ -361,7 +377,11 @@ class EndingSessions(Sandbox):
                               ("EndSession", {"Session": session["Session"]}),
                               ("EndSession", {"Reason": "x"}),
                               ("EndSessions", {"Principal": "ann", "Reason": ""}),
-                              ("EndSessions", {"Principal": "", "Reason": "x"})):
+                              ("EndSessions", {"Principal": "", "Reason": "x"}),
+                              ("EndSessions", {"Reason": "x"}),
+                              ("EndSessions", {"Uid": -1, "Reason": "x"}),
+                              ("EndSessions", {"Uid": 0}),
+                              ("EndSessions", {"Principal": "ann", "Uid": 0, "Reason": "x"})):
             self.assertEqual(api.call(verb, **members).error, "ValidationException", members)
         self.assertEqual(api.call("RenewSession", **session).status, 200)
 
