@@ -135,6 +135,22 @@ Result<Places> read_places(const Settings& settings, bool memory) {
     return Places{*std::move(socket), *std::move(store)};
 }
 
+// Prints the settings and their origins for --print-config.
+void print_settings(const Settings& settings, const Places& places, bool shared) {
+    print_setting("socket", places.socket);
+    print_setting("db", places.store);
+    print_setting("durability", settings.get("durability", "durable"));
+    print_setting("idle-exit", settings.get("idle-exit", "0"));
+    print_setting("allow-shared-store",
+                  {shared ? "yes" : "no", shared ? "the command line" : "default"});
+    for (const auto& [name, value] : operation_defaults) {
+        print_setting(name, settings.get(name, value));
+    }
+    for (const auto& [name, value] : user_limit_settings) {
+        print_setting(name, settings.get(name, value));
+    }
+}
+
 }  // namespace
 
 int serve_verb(const Arguments& arguments) {
@@ -160,19 +176,7 @@ int serve_verb(const Arguments& arguments) {
     }
 
     if (arguments.has("print-config")) {
-        print_setting("socket", places->socket);
-        print_setting("db", places->store);
-        print_setting("durability", settings->get("durability", "durable"));
-        print_setting("idle-exit", settings->get("idle-exit", "0"));
-        const bool shared = arguments.has("allow-shared-store");
-        print_setting("allow-shared-store",
-                      {shared ? "yes" : "no", shared ? "the command line" : "default"});
-        for (const auto& [name, value] : operation_defaults) {
-            print_setting(name, settings->get(name, value));
-        }
-        for (const auto& [name, value] : user_limit_settings) {
-            print_setting(name, settings->get(name, value));
-        }
+        print_settings(*settings, *places, arguments.has("allow-shared-store"));
         return exit_status::done;
     }
 
