@@ -14,9 +14,13 @@ Error misused(const Verb& verb, const std::string& what) {
             what + "; `rocklock " + std::string(verb.name) + " --help` lists them"};
 }
 
+// Finds the option with this name, which includes the dashes.
 const Option* find_option(const Verb& verb, std::string_view name) {
-    const auto found = std::find_if(verb.options.begin(), verb.options.end(),
-                                    [&](const Option& option) { return option.name == name; });
+    const auto found =
+        std::find_if(verb.options.begin(), verb.options.end(), [&](const Option& option) {
+            const auto names = names_of(option);
+            return std::find(names.begin(), names.end(), name) != names.end();
+        });
     return found == verb.options.end() ? nullptr : &*found;
 }
 
@@ -26,33 +30,68 @@ void keep(const Option& option, std::string_view value, Arguments& arguments) {
     arguments.every[std::string(option.name)].emplace_back(value);
 }
 
-// Reads the option words[at] and its value; sets `at` to the last word used.
-Result<void> read_option(const Verb& verb, const std::vector<std::string>& words, std::size_t& at,
-                         Arguments& arguments) {
-    std::string_view word = words[at];
-    const bool is_long = word.starts_with("--");
-    word.remove_prefix(is_long ? 2 : 1);
-    const auto equals = is_long ? word.find('=') : std::string_view::npos;
+// One option of a word, as it was written.
+struct Written {
+    const Option* option = nullptr;
+    std::string name;
+    // The value if it is part of the same word.
+    std::optional<std::string> value;
+};
+
+// Splits the word "-nw5" into its options "-n" and "-w" with the value "5". The value of a short
+// option can be part of its word only if it begins with a digit, so that "-lease" is not read as
+// several options.
+std::vector<Written> short_options(const Verb& verb, std::string_view word) {
+    std::vector<Written> found;
+    for (std::size_t at = 1; at < word.size(); ++at) {
+        const auto name = std::string("-") + word[at];
+        const auto* option = find_option(verb, name);
+        if (option == nullptr) return {};
+        found.push_back({option, name, {}});
+        if (option->value.empty()) continue;
+        const auto rest = word.substr(at + 1);
+        if (rest.empty()) break;
+        if (rest.front() < '0' || rest.front() > '9') return {};
+        found.back().value = rest;
+        break;
+    }
+    return found;
+}
+
+std::vector<Written> long_option(const Verb& verb, std::string_view word) {
+    const auto equals = word.find('=');
     const auto name = word.substr(0, equals);
-    const auto* option = is_long == (name.size() > 1) ? find_option(verb, name) : nullptr;
-    if (option == nullptr) return misused(verb, "there is no option " + words[at]);
-    if (option->value.empty()) {
-        if (equals != std::string_view::npos) {
-            return misused(verb, dashed(name) + " takes no value");
+    const auto* option = find_option(verb, name);
+    if (option == nullptr) return {};
+    Written written{option, std::string(name), {}};
+    if (equals != std::string_view::npos) written.value = word.substr(equals + 1);
+    return {std::move(written)};
+}
+
+// Reads the option or options in words[at] and their value; sets `at` to the last word used.
+Result<void> read_options(const Verb& verb, const std::vector<std::string>& words, std::size_t& at,
+                          Arguments& arguments) {
+    const auto& word = words[at];
+    auto found = word.starts_with("--") ? long_option(verb, word) : short_options(verb, word);
+    if (found.empty()) return misused(verb, "there is no option " + word);
+    for (auto& [option, name, value] : found) {
+        if (option->value.empty()) {
+            if (value) return misused(verb, name + " takes no value");
+            arguments.options[std::string(option->name)] = "";
+            continue;
         }
-        arguments.options[std::string(name)] = "";
-        return {};
+        if (!value) {
+            if (at + 1 >= words.size()) {
+                return misused(verb, name + " needs a value: " + std::string(option->value));
+            }
+            value = words[++at];
+        }
+        if (value->empty() && !option->may_be_empty) {
+            return misused(verb, name + " is empty; give it a value (" +
+                                     std::string(option->value) + "), or leave it out");
+        }
+        keep(*option, *value, arguments);
     }
-    if (equals == std::string_view::npos && at + 1 >= words.size()) {
-        return misused(verb, dashed(name) + " needs a value: " + std::string(option->value));
-    }
-    const auto value =
-        equals != std::string_view::npos ? std::string(word.substr(equals + 1)) : words[++at];
-    if (value.empty() && !option->may_be_empty) {
-        return misused(verb, dashed(name) + " is empty; give it a value (" +
-                                 std::string(option->value) + "), or leave it out");
-    }
-    keep(*option, value, arguments);
     return {};
 }
 
@@ -83,7 +122,7 @@ std::string escaped_bytes(std::string_view text) {
     return result;
 }
 
-// Operands and values are sent as text and must be UTF-8. Paths may contain any bytes.
+// Operands and values are sent as text and must be UTF-8. Paths and commands may contain any bytes.
 Result<void> check_utf8(const Verb& verb, const Arguments& arguments) {
     const auto refused = [&](std::string_view what, const std::string& text) {
         return misused(
@@ -95,15 +134,20 @@ Result<void> check_utf8(const Verb& verb, const Arguments& arguments) {
     }
     for (const auto& option : verb.options) {
         const auto value = arguments.get(option.name);
-        const bool path = option.value == "DIR" || option.value == "PATH";
-        if (value && !path && !is_utf8(*value)) return refused(dashed(option.name), *value);
+        const bool any_bytes =
+            option.value == "DIR" || option.value == "PATH" || option.value == "COMMAND";
+        if (value && !any_bytes && !is_utf8(*value)) return refused(dashed(option.name), *value);
     }
     return {};
 }
 
 Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool separated) {
     const auto count = static_cast<int>(arguments.operands.size());
-    if (verb.takes_command && (!separated || arguments.command.empty())) {
+    if (verb.takes_command && arguments.has("command")) {
+        if (!arguments.command.empty()) {
+            return misused(verb, "the command is given twice, with -c and after --: give it once");
+        }
+    } else if (verb.takes_command && (!separated || arguments.command.empty())) {
         return misused(verb, "the command to run is missing: write it after --");
     }
     const bool too_many = verb.max_operands >= 0 && count > verb.max_operands;
@@ -120,6 +164,10 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
 
 // Adds the words after "--".
 void take_rest(const Verb& verb, std::span<const std::string> rest, Arguments& arguments) {
+    if (verb.takes_command && arguments.has("command") && arguments.operands.empty()) {
+        arguments.operands.assign(rest.begin(), rest.end());
+        return;
+    }
     if (verb.takes_command && verb.min_operands > 0 && arguments.operands.empty()) {
         // No operand was given before "--": these words are the operands, and the command follows
         // after a second "--".
@@ -137,6 +185,18 @@ void take_rest(const Verb& verb, std::span<const std::string> rest, Arguments& a
 
 std::string dashed(std::string_view option) {
     return (option.size() == 1 ? "-" : "--") + std::string(option);
+}
+
+std::vector<std::string> names_of(const Option& option) {
+    std::vector<std::string> names = {dashed(option.name)};
+    for (auto rest = option.aliases; !rest.empty();) {
+        const auto comma = rest.find(',');
+        names.push_back(dashed(rest.substr(0, comma)));
+        rest = comma == std::string_view::npos ? "" : rest.substr(comma + 2);
+    }
+    std::stable_partition(names.begin(), names.end(),
+                          [](const std::string& name) { return !name.starts_with("--"); });
+    return names;
 }
 
 std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
@@ -162,7 +222,7 @@ Result<Arguments> parse_arguments(const Verb& verb, const std::vector<std::strin
             return arguments;
         }
         if (word.size() > 1 && word.front() == '-') {
-            if (auto read = read_option(verb, words, at, arguments); !read) {
+            if (auto read = read_options(verb, words, at, arguments); !read) {
                 return std::move(read).error();
             }
         } else {
@@ -188,7 +248,8 @@ std::string help_text(const Verb& verb) {
     std::vector<std::pair<std::string, std::string_view>> lines;
     for (const auto& option : verb.options) {
         if (option.help.empty()) continue;
-        std::string left = dashed(option.name);
+        std::string left;
+        for (const auto& name : names_of(option)) left += (left.empty() ? "" : ", ") + name;
         if (!option.value.empty()) left += " " + std::string(option.value);
         width = std::max(width, left.size());
         lines.emplace_back(std::move(left), option.help);

@@ -24,6 +24,8 @@ struct Option {
     bool adds = false;
     // Whether the value may be empty.
     bool may_be_empty = false;
+    // Other names of the option, separated by ", ". Arguments has the option under its first name.
+    std::string_view aliases = {};
 };
 
 struct Verb {
@@ -38,7 +40,8 @@ struct Verb {
     // The minimum and maximum number of operands; `max_operands` is -1 if there is no maximum.
     int min_operands = 0;
     int max_operands = 0;
-    // Whether a command follows after "--".
+    // Whether a command follows after "--". The option "command" then replaces it: the command is
+    // its value, which a shell executes, and the words after "--" are operands.
     bool takes_command = false;
 };
 
@@ -63,6 +66,8 @@ std::string help_text(const Verb& verb);
 
 // Returns the option with its dashes: "--lease", "-E".
 std::string dashed(std::string_view option);
+// Returns all names of the option with their dashes, short names first: {"-s", "--shared"}.
+std::vector<std::string> names_of(const Option& option);
 std::string_view first_line(std::string_view text);
 
 }  // namespace rocklock

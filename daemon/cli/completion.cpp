@@ -147,6 +147,7 @@ Words offer_values(const Arguments& arguments, std::string_view called, std::str
     if (called == "GRANT") return offer_locks(arguments, start, true);
     if (called == "DIR") return {":directory"};
     if (called == "PATH") return {":file"};
+    if (called == "COMMAND") return {":command"};
     Words found;
     while (called.find('|') != std::string_view::npos) {
         add_starting_with(start, called.substr(0, called.find('|')), found);
@@ -160,7 +161,7 @@ Words offer_options(const Verb& verb, const Arguments& given, std::string_view s
     Words found;
     for (const auto& option : verb.options) {
         if (option.help.empty() || given.has(option.name)) continue;
-        add_starting_with(start, dashed(option.name), found);
+        for (const auto& name : names_of(option)) add_starting_with(start, name, found);
     }
     add_starting_with(start, "--help", found);
     return found;
@@ -180,7 +181,8 @@ std::string_view operand_at(std::string_view operands, std::size_t index) {
 
 const Option* option_of(const Verb& verb, std::string_view word) {
     for (const auto& option : verb.options) {
-        if (dashed(option.name) == word) return &option;
+        const auto names = names_of(option);
+        if (std::find(names.begin(), names.end(), word) != names.end()) return &option;
     }
     return nullptr;
 }

@@ -51,7 +51,9 @@ std::string section_of(const Verb& verb) {
                        roff_escaped(verb.summary) + "\n";
     for (const auto& option : verb.options) {
         if (option.help.empty()) continue;
-        text += ".TP\n" + bold(dashed(option.name));
+        std::string names;
+        for (const auto& name : names_of(option)) names += (names.empty() ? "" : ", ") + bold(name);
+        text += ".TP\n" + names;
         if (!option.value.empty()) text += " " + italic(option.value);
         text += "\n" + roff_escaped(option.help) + "\n";
     }

@@ -36,13 +36,14 @@ struct OptionRow {
     bool adds = false;
     // Whether the value may be empty. If not, an empty value such as "$UNSET" is an error.
     bool may_be_empty = false;
+    // Other names of the option, separated by ", ".
+    std::string_view aliases = {};
 };
 
 // The groups:
 //   @where    calls a daemon, or opens a store itself
 //   @socket   calls a daemon
 //   @locks    acquires locks for a session of its own
-//   @waits    may wait for a lock
 //   @json     can print JSON
 //   @quiet    prints a message on success, which can be suppressed
 //   @store    reads the files of a store, without a daemon
@@ -51,15 +52,16 @@ constexpr VerbRow verb_rows[] = {
     {"serve", "", "", serve_verb,
      "Serves locks on a Unix socket until it receives SIGTERM or SIGINT.",
      "rocklock serve --db ./locks --socket ./locks.sock"},
-    {"run", "RESOURCE... -- COMMAND [ARG...]", "@locks, @waits, @where", run_verb,
+    {"run", "RESOURCE... -- COMMAND [ARG...]", "@locks, @where", run_verb,
      "Acquires a lock, runs the command, releases the lock, and exits with the command's status.\n"
      "Exit status 75: another session holds the lock; 76: the lock was lost and the command was\n"
      "stopped. If a system manager is configured, the lock applies to all programs of this\n"
      "machine; otherwise, only to the processes of this user. `rocklock status` shows the "
      "manager.\n"
+     "-n, -w, -c, -s, -x and -e have the meaning that they have for flock.\n"
      "If the name of a resource begins with a dash, write -- before it: run -- -x -- ./report.sh",
      "rocklock run nightly-report -- ./report.sh"},
-    {"acquire", "RESOURCE...", "@locks, @waits, @where, @json, @quiet", acquire_verb,
+    {"acquire", "RESOURCE...", "@locks, @where, @json, @quiet", acquire_verb,
      "Acquires a lock and prints the grant, its token and its session's secret as shell variables.",
      "eval \"$(rocklock acquire orders/42 --lease 10m)\""},
     {"renew", "GRANT", "@where, @json, @quiet", renew_verb,
@@ -67,7 +69,7 @@ constexpr VerbRow verb_rows[] = {
      "rocklock renew \"$ROCKLOCK_GRANT\""},
     {"release", "GRANT", "@where, @json, @quiet", release_verb,
      "Releases a grant. Requires ROCKLOCK_SESSION.", "rocklock release \"$ROCKLOCK_GRANT\""},
-    {"convert", "GRANT", "@waits, @where, @json, @quiet", convert_verb,
+    {"convert", "GRANT", "@where, @json, @quiet", convert_verb,
      "Changes the mode of a grant. Requires ROCKLOCK_SESSION.",
      "rocklock convert \"$ROCKLOCK_GRANT\" --mode read"},
     {"answer", "GRANT", "@where, @json, @quiet", answer_verb,
@@ -191,7 +193,12 @@ constexpr OptionRow option_rows[] = {
 
     {"patience", "DURATION", "maximum time to wait for the lock (no limit)", "run"},
     {"patience", "DURATION", "maximum time to wait for the lock (0)", "acquire, convert"},
-    {"no-wait", "", "do not wait", "@waits"},
+    {"no-wait", "", "do not wait", "run", false, false, "n, nb, nonblock"},
+    {"no-wait", "", "do not wait", "acquire, convert"},
+    {"wait", "SECONDS", "maximum time to wait for the lock, in seconds, as in 5 or 0.5", "run",
+     false, false, "w, timeout"},
+    {"shared", "", "lock in mode read", "run", false, false, "s"},
+    {"exclusive", "", "lock as with --to edit, which is the default", "run", false, false, "x, e"},
     {"mode", "read|write|exclusive", "mode of the lock", "@locks"},
     {"mode", "read|write|exclusive", "new mode", "convert"},
     {"to", "read|edit", "purpose; the class of the resource determines the mode", "@locks"},
@@ -214,7 +221,11 @@ constexpr OptionRow option_rows[] = {
      "signal if the lock is lost: TERM, then KILL after 5s; KILL; or none (term)", "run"},
     {"wait-group", "", "hold the lock until all processes that the command started have ended",
      "run"},
-    {"E", "N", "exit status if another session holds the lock (75)", "run"},
+    {"command", "COMMAND",
+     "run this command with $SHELL -c, or /bin/sh -c, instead of one after --", "run", false, false,
+     "c"},
+    {"E", "N", "exit status if another session holds the lock (75)", "run", false, false,
+     "conflict-exit-code"},
     {"json-status", "FD", "write the events of the run to this file descriptor, as JSON", "run"},
     {"policy", "exclusive_write|exclusive_read|read_write",
      "policy that determines the modes of --to read and --to edit (exclusive_write)", "class put"},
@@ -312,8 +323,8 @@ VerbEntry entry_of(const VerbRow& row) {
     count_operands(entry.verb);
     for (const auto& option : option_rows) {
         if (takes(row, option))
-            entry.verb.options.push_back(
-                {option.name, option.value, option.help, option.adds, option.may_be_empty});
+            entry.verb.options.push_back({option.name, option.value, option.help, option.adds,
+                                          option.may_be_empty, option.aliases});
     }
     return entry;
 }

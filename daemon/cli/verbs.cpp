@@ -105,6 +105,29 @@ Result<SessionCredentials> session_of_environment() {
     return SessionCredentials{*session, *secret};
 }
 
+namespace {
+
+// Checks that --shared and --exclusive, the options of flock, do not contradict others. Errors:
+// invalid_argument.
+Result<void> check_flock_mode(const Arguments& arguments) {
+    const bool shared = arguments.has("shared");
+    if (!shared && !arguments.has("exclusive")) return {};
+    const std::string given = shared ? "--shared (-s)" : "--exclusive (-x, -e)";
+    if (shared && arguments.has("exclusive")) {
+        return Error(ErrorCode::invalid_argument,
+                     given + " and --exclusive (-x, -e) exclude each other: give only one of them");
+    }
+    for (const std::string_view other : {"mode", "to", "permits"}) {
+        if (!arguments.has(other)) continue;
+        return Error(ErrorCode::invalid_argument, given + " and " + dashed(other) +
+                                                      " both say how to lock: give only one of "
+                                                      "them");
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
     LockRequest lock;
     lock.subtree = arguments.has("subtree");
@@ -140,6 +163,8 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
                          "resources with modes: give only one of them");
         }
     }
+    if (auto checked = check_flock_mode(arguments); !checked) return std::move(checked).error();
+    if (arguments.has("shared")) lock.mode = Mode::read;
     std::vector<LockRequest> locks;
     for (const auto& resource : arguments.operands) {
         lock.resource = resource;

@@ -1,7 +1,8 @@
 #include <fcntl.h>
 
 #include <charconv>
-#include <cstdio>
+#include <chrono>
+#include <cstdlib>
 #include <limits>
 
 #include "daemon/cli/exit_status.hpp"
@@ -29,18 +30,60 @@ Result<int> number_option(const Arguments& arguments, std::string_view name, int
     return value;
 }
 
+// Returns the value of --wait, which is in seconds. Errors: invalid_argument if it is not a number
+// of seconds, or if --patience is given as well.
+Result<std::chrono::milliseconds> seconds_to_wait(const Arguments& arguments,
+                                                  const std::string& text) {
+    if (arguments.has("patience")) {
+        return Error(ErrorCode::invalid_argument,
+                     "--wait (-w, --timeout) and --patience both give the time to wait: give only "
+                     "one of them");
+    }
+    constexpr double max_seconds = 1e9;
+    double seconds = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
+    if (error != std::errc() || end != text.data() + text.size() ||
+        !(seconds >= 0 && seconds <= max_seconds)) {
+        return Error(ErrorCode::invalid_argument,
+                     "--wait (-w, --timeout) is '" + text +
+                         "'; write seconds, as in 5 or 0.5, or use --patience, as in 1m30s");
+    }
+    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+// Returns the time to wait for the lock, from --no-wait, --wait or the setting `patience`.
+Result<std::chrono::milliseconds> patience_of(const Arguments& arguments,
+                                              const Settings& settings) {
+    if (const auto text = arguments.get("wait")) {
+        auto wait = seconds_to_wait(arguments, *text);
+        if (!wait) return wait;
+        return arguments.has("no-wait") ? std::chrono::milliseconds{0} : *wait;
+    }
+    return settings.patience("forever");
+}
+
+// Returns the command after "--", or the shell that executes the value of --command. As flock does,
+// it uses the shell in SHELL.
+std::vector<std::string> command_of(const Arguments& arguments) {
+    const auto text = arguments.get("command");
+    if (!text) return arguments.command;
+    const char* shell = std::getenv("SHELL");
+    return {shell != nullptr && *shell != '\0' ? shell : "/bin/sh", "-c", *text};
+}
+
 Result<RunPlan> plan_of(const Arguments& arguments, const Settings& settings) {
     RunPlan plan;
     auto locks = locks_of(arguments);
     if (!locks) return std::move(locks).error();
     plan.locks = *std::move(locks);
-    plan.command = arguments.command;
+    plan.command = command_of(arguments);
     plan.principal = principal_of(arguments);
     plan.note = arguments.get("note").value_or("");
     const auto lease = settings.optional_duration("lease");
     if (!lease) return lease.error();
     plan.lease = *lease;
-    const auto patience = settings.patience("forever");
+    const auto patience = patience_of(arguments, settings);
     if (!patience) return patience.error();
     plan.patience = *patience;
     const auto on_lost = settings.choice("on-lost", "term", {"term", "kill", "ignore"});

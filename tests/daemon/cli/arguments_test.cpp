@@ -13,7 +13,9 @@ const Verb verb{.name = "run",
                 .example = "rocklock run a -- b",
                 .options = {{"lease", "DURATION", "how long"},
                             {"json", "", "as JSON"},
-                            {"E", "N", "status"},
+                            {"E", "N", "status", false, false, "status"},
+                            {"shared", "", "for reading", false, false, "s"},
+                            {"command", "COMMAND", "for the shell", false, false, "c"},
                             {"inner", "", ""}},
                 .min_operands = 1,
                 .max_operands = -1,
@@ -40,6 +42,28 @@ BOOST_AUTO_TEST_CASE(accepts_a_value_after_an_equals_sign) {
     BOOST_TEST(read->get("lease").value() == "1=2");
 }
 
+BOOST_AUTO_TEST_CASE(has_options_with_several_names) {
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+             {"-s", "-E", "4"}, {"-sE4"}, {"-sE", "4"}, {"--shared", "--status=4"}}) {
+        auto line = words;
+        line.insert(line.end(), {"a", "--", "c"});
+        const auto read = parse_arguments(verb, line);
+        BOOST_REQUIRE(read.has_value());
+        BOOST_TEST(read->has("shared"));
+        BOOST_TEST(read->get("E").value() == "4");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(can_have_the_command_as_a_value) {
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+             {"a", "-c", "x y"}, {"-c", "x y", "a"}, {"--command=x y", "--", "a"}}) {
+        const auto read = parse_arguments(verb, words);
+        BOOST_REQUIRE(read.has_value());
+        BOOST_TEST(read->get("command").value() == "x y");
+        BOOST_TEST((read->operands == std::vector<std::string>{"a"}));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(is_refused_with_advice) {
     for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
              {"a"},
@@ -49,6 +73,9 @@ BOOST_AUTO_TEST_CASE(is_refused_with_advice) {
              {"-lease", "3s", "a", "--", "c"},
              {"--E", "3", "a", "--", "c"},
              {"a", "--lease"},
+             {"-sx", "a", "--", "c"},
+             {"-cs", "a"},
+             {"a", "-c", "b", "--", "c"},
              {"--json=x", "a", "--", "c"},
          }) {
         const auto read = parse_arguments(verb, words);
@@ -60,7 +87,7 @@ BOOST_AUTO_TEST_CASE(is_refused_with_advice) {
 BOOST_AUTO_TEST_CASE(lists_every_documented_option_in_its_help) {
     const auto text = help_text(verb);
     BOOST_TEST(text.find("--lease DURATION") != std::string::npos);
-    BOOST_TEST(text.find("-E N") != std::string::npos);
+    BOOST_TEST(text.find("-E, --status N") != std::string::npos);
     BOOST_TEST(text.find("inner") == std::string::npos);
     BOOST_TEST(text.find("rocklock run a -- b") != std::string::npos);
 }

@@ -39,8 +39,9 @@ class Table(Sandbox):
 
     def options(self, verb):
         """Returns the options in a verb's help, and whether each has a value."""
-        found = re.findall(r"^  (--?[\w-]+)( \S+)?  ", self.rocklock(*verb.split(), "--help").stdout, re.M)
-        return {name: bool(value) for name, value in found}
+        found = re.findall(r"^  (-[\w, -]*?[\w-])( [A-Z|a-z_:\[\]]+)?  ", self.rocklock(*verb.split(), "--help").stdout,
+                           re.M)
+        return {name: bool(value) for names, value in found for name in names.split(", ")}
 
 
 class Help(Table):
@@ -92,7 +93,10 @@ class Completion(Table):
     def test_options_that_are_not_given_yet(self):
         self.assertEqual(set(self.offered("ls", "--")), set(self.options("ls")) | {"--help"})
         self.assertNotIn("--json", self.offered("ls", "--json", "--"))
-        self.assertEqual(self.offered("run", "--wait"), ["--wait-group"])
+        self.assertEqual(self.offered("run", "--wait"), ["--wait", "--wait-group"])
+        # All names of an option that is given.
+        self.assertEqual(self.offered("run", "-w", "5", "--wait"), ["--wait-group"])
+        self.assertEqual(self.offered("run", "-n", "--no-w"), [])
 
     def test_values(self):
         self.assertEqual(self.offered("acquire", "--mode", ""), ["read", "write", "exclusive"])
@@ -104,6 +108,7 @@ class Completion(Table):
     def test_the_shell_completes_the_command_of_run(self):
         self.assertEqual(self.offered("run", "a", "--", ""), [":command"])
         self.assertEqual(self.offered("run", "a", "--", "cat", ""), [":file"])
+        self.assertEqual(self.offered("run", "a", "-c", ""), [":command"])
 
     def test_resources_and_grants_of_the_daemon(self):
         grant, _ = self.acquire("orders/42")
