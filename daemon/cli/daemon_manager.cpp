@@ -10,7 +10,10 @@
 #include <utility>
 #include <variant>
 
+#include <rocklock/clock.hpp>
+
 #include "base/duration_text.hpp"
+#include "client/boot_clock.hpp"
 #include "daemon/cli/lock_connection.hpp"
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/start_daemon.hpp"
@@ -91,6 +94,7 @@ public:
     std::string socket() const override { return options_.choice.socket; }
 
 private:
+    Result<Reply> attempt(const Call& call, const CallLimits& limits);
     Result<Reply> answered(Result<Reply> reply);
     Error with_advice(Error error) const;
     Error with_access_advice(Error error) const;
@@ -100,6 +104,8 @@ private:
     const DaemonManagerOptions options_;
     LockClient client_;
     std::atomic<bool> reached_{false};
+    // Whether the daemon has the boot clock of this process.
+    std::atomic<bool> clock_checked_{false};
 };
 
 bool over(const CallLimits& limits) {
@@ -143,7 +149,7 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
     for (milliseconds wait{5};; wait = std::min(2 * wait, milliseconds{100})) {
         const auto sent = steady_clock::now();
         const auto answered_by = patience.answered_by();
-        auto reply = client_.call(call, bounded_by(answered_by, limits));
+        auto reply = attempt(call, bounded_by(answered_by, limits));
         const auto now = steady_clock::now();
         if (is_away(reply) && !over(limits) && answered_by && now >= *answered_by) {
             return hangs(options_.choice.socket);
@@ -169,6 +175,27 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
         std::this_thread::sleep_for(wait);
         patience.apply(call);
     }
+}
+
+// Sends a call once. Before the first one, checks that this process and the daemon have the same
+// boot clock. A Ping is not checked, because `rocklock status` works in every time namespace.
+Result<Reply> DaemonManager::attempt(const Call& call, const CallLimits& limits) {
+    if (!clock_checked_ && !std::holds_alternative<Ping>(call.body)) {
+        const auto before = system_clock().now().boot;
+        auto reply = client_.call(Call{Ping{}, {}, {}}, limits);
+        if (!reply) return reply;
+        const auto* pong = std::get_if<Pong>(&*reply);
+        if (pong != nullptr) {
+            auto same =
+                check_boot_clock(*pong, before, system_clock().now().boot, options_.choice.socket);
+            if (!same) return std::move(same).error();
+        }
+        clock_checked_ = true;
+    }
+    auto reply = client_.call(call, limits);
+    // The next daemon can be in another namespace.
+    if (is_away(reply)) clock_checked_ = false;
+    return reply;
 }
 
 // Handles a reply of the daemon, or the refusal of a connection by the kernel.

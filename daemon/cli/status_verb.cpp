@@ -142,7 +142,10 @@ int status_verb(const Arguments& arguments) {
         return fail(pong.error());
     }
     const auto users = users_of(**manager);
-    if (!users) return fail(users.error());
+    if (!users) {
+        show(*choice, &*pong, {});
+        return fail(users.error());
+    }
     show(*choice, &*pong, *users);
     return exit_status::done;
 }

@@ -14,6 +14,7 @@
 #include "base/assert.hpp"
 #include "base/is_one_of.hpp"
 #include "base/random.hpp"
+#include "client/boot_clock.hpp"
 #include "client/unix_socket.hpp"
 #include "lock/model/modes.hpp"
 #include "lock/model/names.hpp"
@@ -156,9 +157,16 @@ Result<std::unique_ptr<RemoteService>> FramedService::begin(std::string path, Fr
     }
     service->reader_ = std::jthread(
         [self = service.get()](const std::stop_token& stop) { self->read_loop(stop); });
-    if (auto pong = service->query(Ping{}); !pong) {
+    const auto before = clock.now().boot;
+    auto pong = service->query(Ping{});
+    if (!pong) {
         if (pong.error().code == ErrorCode::limit_exceeded) return std::move(pong).error();
         return Error(ErrorCode::unreachable, std::move(pong).error().message);
+    }
+    // Another clock, for example that of a test, has no relation to that of the daemon.
+    if (&clock == &system_clock()) {
+        auto same = check_boot_clock(*pong, before, clock.now().boot, service->path_);
+        if (!same) return std::move(same).error();
     }
     {
         MutexLock lock(service->mutex_);

@@ -33,7 +33,8 @@ struct RemoteOptions {
 class RemoteService : public LockService {
 public:
     // Connects to the daemon. If its connection limit is reached, retries until `patience` has
-    // passed. Errors: unreachable, also if the path is too long for a socket.
+    // passed. Errors: unreachable, also if the path is too long for a socket; invalid_argument if
+    // this process is in another time namespace than the daemon, and `clock` is system_clock().
     static Result<std::unique_ptr<RemoteService>> connect(const std::string& path, Clock& clock,
                                                           const RemoteOptions& options = {});
 

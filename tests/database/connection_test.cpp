@@ -39,6 +39,24 @@ BOOST_AUTO_TEST_CASE(to_a_peer_that_hangs_up_is_unreachable) {
     BOOST_TEST(failure_of(Database::connect(daemon.path())) == "unreachable");
 }
 
+BOOST_AUTO_TEST_CASE(to_a_daemon_in_another_time_namespace_is_refused) {
+    for (const auto offset : {-100s, 0s, 100s}) {
+        ScriptedDaemon daemon([offset](ScriptedDaemon& its) {
+            its.accept();
+            Pong pong;
+            pong.boot_clock = std::chrono::floor<std::chrono::milliseconds>(
+                system_clock().now().boot.time_since_epoch() + offset);
+            its.answer(pong);
+            while (its.next()) its.reply(Pong{});
+        });
+        const auto database = Database::connect(daemon.path(), soon());
+        BOOST_TEST(database.has_value() == (offset == 0s));
+        if (database) continue;
+        BOOST_TEST((database.error().code == ErrorCode::invalid_argument));
+        BOOST_TEST(database.error().message.find("another time namespace") != std::string::npos);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(to_a_daemon_at_its_connection_limit_is_retried) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         its.turn_away();

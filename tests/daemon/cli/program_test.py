@@ -23,7 +23,7 @@ class Usage(Sandbox):
 
     def test_unknown_verbs_and_options_are_64_with_advice(self):
         self.assertIn("rocklock --help", self.refused("lock"))
-        self.assertIn("rocklock run --help", self.refused("run", "--wait", "a", "--", "true"))
+        self.assertIn("rocklock run --help", self.refused("run", "--waits", "a", "--", "true"))
         self.assertIn("no option -q", self.refused("run", "-q", "a", "--", "true"))
         self.assertIn("after --", self.refused("run", "a"))
         self.assertIn("an operand is missing", self.refused("run", "--", "true"))

@@ -1,0 +1,37 @@
+#include "client/boot_clock.hpp"
+
+#include <chrono>
+
+#include "base/duration_text.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Smaller differences are accepted. They cannot do harm, because holders stop at least this long
+// before the end of their lease, and a wrong refusal would stop all locking.
+constexpr milliseconds tolerance{50};
+
+}  // namespace
+
+Result<void> check_boot_clock(const Pong& pong, BootTime before, BootTime after,
+                              const std::string& path) {
+    // Managers of earlier versions do not return their clock.
+    if (!pong.boot_clock) return {};
+    const BootTime theirs(*pong.boot_clock);
+    const bool behind = theirs < before - tolerance;
+    if (!behind && theirs <= after + tolerance) return {};
+    const auto difference =
+        std::chrono::ceil<milliseconds>(behind ? before - theirs : theirs - after);
+    return Error(ErrorCode::invalid_argument,
+                 "this process is in another time namespace than the daemon on " + path +
+                     ": its boot clock is " + format_duration(difference) + " " +
+                     (behind ? "ahead of" : "behind") +
+                     " that of the daemon, so it cannot know when a lease ends; run it in the time "
+                     "namespace of the daemon (`nsenter --time --target " +
+                     std::to_string(pong.pid) +
+                     "`, as root), or use a daemon that runs in this one");
+}
+
+}  // namespace rocklock
