@@ -49,13 +49,13 @@ namespace rocklock::table {
 struct SweepRound {
     // The tables that are still to be visited; the next one is the last element.
     std::vector<std::string> tables;
-    // The key at which to continue among the drafts, which come first; empty: at the beginning.
-    // None: all drafts are visited.
+    // Drafts are visited before the tables. The key of the next draft; an empty string means the
+    // first draft. None if all drafts were visited.
     std::optional<std::string> draft;
-    // The key at which to continue in the next table; empty: at the beginning.
+    // The key of the next row in the table `tables.back()`; an empty string means the first row.
     std::string row;
     std::unique_ptr<RowCounter> count;
-    // The boot time at which the last round began; none: there was no round.
+    // The boot time at which the last round began. None if there was no round.
     std::optional<BootTime> began;
     // An item is expired if its expiry time, in seconds, is at least `oldest` and less than
     // `newest`.
@@ -70,7 +70,7 @@ struct ExpiredItem {
     std::string resource;
 };
 
-// One TransactWriteItems. Lifetime: borrows actions and writes.
+// One TransactWriteItems. Lifetime: borrows `actions`, `writes` and `from_drafts`.
 struct Transaction {
     const std::vector<WriteItem>& actions;
     MultiWrite& writes;
@@ -85,7 +85,8 @@ struct Transaction {
     const std::vector<DraftId>& from_drafts;
     // Set if the transaction is cancelled. The commit then contains only its drafts.
     std::optional<Error> cancelled{};
-    // Set if the transaction was executed before: the consumed capacity of finding that out.
+    // Set if the transaction was already executed: the consumed capacity of this repetition, which
+    // is that of a read of each item.
     std::optional<std::vector<ConsumedCapacity>> replayed{};
 };
 
@@ -168,7 +169,7 @@ private:
     // queue first.
     //
     // If `decide` returns an empty batch, nothing is committed.
-    // Errors: those of `decide`; those of Storage::commit() but precondition_failed
+    // Errors: those of `decide`; those of Storage::commit() except precondition_failed; closing
     Result<void> commit_decision(const std::vector<std::string>& rows, Durability durability,
                                  const std::function<Result<Decision>()>& decide);
 
@@ -177,8 +178,8 @@ private:
     // As read_row(), but also for system tables. Errors: also those of SystemTables
     Result<std::optional<StoredItem>> read_one(const ReadGet& read, const AttributeMap& key) const;
 
-    // Returns the snapshot for a query or a scan: the current one, or for a global index in a
-    // rehearsal an older one. Borrows the plan.
+    // Returns the snapshot for a query or a scan: that of the system tables; the current one; or,
+    // for a global index while a rehearsal simulates a lag, an older one. Borrows the plan.
     std::shared_ptr<const Snapshot> moment_for(const PagePlan& plan) const;
 
     // Errors: invalid_argument, resource_not_found
@@ -219,9 +220,9 @@ private:
     Result<void> change_schema(const std::string& table,
                                const std::function<Result<bool>(Schema&)>& change);
 
-    // Stores the counts, and whether they are sound.
+    // Stores the counts, and whether they are exact.
     Result<void> store_item_counts(bool sound);
-    // Counts the rows of a table if its counts are not sound and the table is small.
+    // Counts the rows of a table if its counts are not exact and the table is small.
     Result<void> count_if_small(const SchemaPointer& schema);
 
     // Executes one step in the next table of the round. Returns true if the table is done.
@@ -250,14 +251,15 @@ private:
     RetryQueue retry_queue_;
     // Null unless a rehearsal simulates a lag.
     std::unique_ptr<IndexLag> index_lag_;
-    // Held during a step. Locked before all other mutexes of tables and locks.
+    // Held during a call of sweep_expired(). Locked before all other mutexes of tables and locks.
     Mutex sweeping_;
     SweepRound round_ ROCKLOCK_GUARDED_BY(sweeping_);
     // Held shared from a commit until the counts are changed, and exclusively by close().
     std::shared_mutex committing_;
     // Set when close() begins, so that no more commits lock committing_.
     std::atomic<bool> closing_{false};
-    // Whether the counts must be stored by close().
+    // True from the end of open() until close(), which then stores the counts. Commits read it
+    // while they hold committing_.
     bool opened_ = false;
     // The number of queued writes that have not yet changed their counts.
     std::atomic<std::uint64_t> queued_{0};
