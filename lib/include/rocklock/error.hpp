@@ -52,12 +52,13 @@ enum class ErrorCode : std::uint8_t {
     queue_full,
     // The request exceeds a limit of the manager or of its user. Facts: limit.
     limit_exceeded,
-    // The resource is in use as another kind (permits or modes).
+    // The request is for a mode and the resource is counted in permits, or the other way round; or
+    // a class would change one into the other while the resource is in use.
     kind_mismatch,
     // The request id was used before with other parameters.
     parameter_mismatch,
-    // A condition of the request does not hold: the resource was touched since (reacquire), or a
-    // precondition of a batch failed.
+    // A condition of the request does not hold: the resource was granted again since the lock was
+    // lost (Reacquire), or a precondition of a batch failed.
     precondition_failed,
     // The table is bound to locks, and the request presents no sufficient lock: no grant, a grant
     // that does not cover the item or has mode `read`, or a grant of another session. Facts:
@@ -93,7 +94,8 @@ enum class ErrorCode : std::uint8_t {
     io_error,
     // The disk is full. Otherwise as io_error.
     no_space,
-    // Another process has the store open. Facts: pid.
+    // Another process has the store open (Facts: pid). Also: the object belongs to the parent of
+    // this process, or another backup is running.
     store_in_use,
     // The directory contains files but is not a store.
     not_a_store,
@@ -128,11 +130,13 @@ struct Holder {
     // Zero if the grant has ended.
     std::chrono::milliseconds remaining{};
     WallTime deadline;
-    // The note of the grant, or that of the session if the grant has none. The metadata contain
-    // those of both, first those of the grant.
+    // The note of the grant, or that of the session if the grant has none. The metadata of the
+    // session and of the grant are merged; if both have a name, the value of the grant is used. For
+    // an ended grant, the note and the metadata of the session are not included.
     std::string note;
     Metadata metadata;
-    // The resource with which this one was locked (dependants); otherwise empty.
+    // If this resource was locked as a dependant: the resource on which it depends. Otherwise
+    // empty.
     std::string cause;
     // Whether the holder has the same principal as the caller ("held by you, in another session").
     bool you = false;
@@ -151,8 +155,8 @@ struct Waiter {
     std::uint32_t position = 0;
 };
 
-// One step of a deadlock: this session waits for `resource`, which the session of the next step
-// holds, or for which it waits earlier in the queue.
+// One step of a deadlock: this session waits for `resource`. The session of the next step holds it,
+// or is ahead of this session in its queue.
 struct CycleStep {
     std::string principal;
     SessionId session;
@@ -168,7 +172,7 @@ struct Ending {
     WallTime at;
 };
 
-// <rocklock/items/attribute_value.hpp>
+// Defined in <rocklock/items/attribute_value.hpp>.
 class AttributeMap;
 
 // The principal and the time of the last write of an item. Known only if that write named its
@@ -188,10 +192,10 @@ struct ItemChange {
     std::optional<LastWrite> last_write;
 };
 
-// The reason of one action of a cancelled transaction.
+// The reason for which one action cancelled a transaction.
 struct CancellationReason {
-    // None if the action was not the cause. Otherwise condition_failed, invalid_argument,
-    // transaction_conflict or throttled.
+    // None if this action was not the cause. Otherwise condition_failed, invalid_argument,
+    // lock_required, stale_token, locked, transaction_conflict or throttled.
     std::optional<ErrorCode> code;
     std::string message;
     // The item of a failed condition, if it was requested and exists.
