@@ -72,8 +72,8 @@ public:
     bool empty() const noexcept { return members_.empty(); }
 
     bool contains(const Member& member) const noexcept;
-    // Union and difference, as in ADD and DELETE. remove() may leave the set empty(); the caller
-    // must check.
+    // insert() adds the members of `other`, as ADD does. remove() removes them, as DELETE does, and
+    // may leave the set empty(); the caller must check.
     void insert(const AttributeSet& other);
     void remove(const AttributeSet& other);
 
@@ -164,7 +164,7 @@ public:
 
     AttributeType type() const noexcept { return static_cast<AttributeType>(data_.index()); }
 
-    // T must be one of the alternatives of Data: `if (const auto* text =
+    // T must be one of the alternatives of Data. For example: `if (const auto* text =
     // value.get_if<std::string>())`. get_if() returns nullptr if the value has another type.
     template <typename T>
     bool is() const noexcept {
