@@ -12,7 +12,7 @@ namespace rocklock {
 
 // Selects the sessions to end.
 struct SessionOwner {
-    // Only if `uid` is null.
+    // Used only if `uid` is not set.
     std::string_view principal;
     // The user that opened the sessions.
     std::optional<std::uint32_t> uid{};

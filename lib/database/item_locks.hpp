@@ -22,27 +22,30 @@ Result<std::optional<std::string>> resource_of(TableService& tables, const std::
 Result<std::string> resource_of_bound(TableService& tables, const std::string& table,
                                       const AttributeMap& key);
 
-// Returns the locks of an edit: one for each different resource of its items, and its additional
-// locks. Errors: as resource_of_bound().
+// Returns the locks of an edit: its additional locks, and one lock for each item, without
+// duplicates (same resource and same options). Errors: as resource_of_bound().
 Result<std::vector<LockRequest>> locks_of(TableService& tables, const EditRequest& request);
 
 // Returns whether the grant covers a resource, in any mode.
 bool covers_item(const Grant& grant, std::string_view resource);
 
-// Returns whether the session still holds all locks of the grant. If so, no other session has
-// written the resources since the grant.
+// Returns whether the session still holds all locks of the grant, except permits, which are not
+// checked. If so, no other session has written the items of these resources since the grant.
 bool held_still(LockService& service, const Grant& grant);
 
+// Returns grant_ended: the lock was lost while its item was read.
 Error lost_meanwhile();
 
 // Reads one item with the proof of its lock. Errors: those of TableService::get_item().
 Result<GetAnswer> read_item(TableService& tables, const std::string& table, const AttributeMap& key,
                             const LockProof& proof);
 
-// Reads items after their locks were granted. A write that an earlier grant permitted is either
-// committed before or fails, so the items cannot change after they were read.
+// Reads items after their locks were granted. A write that an earlier grant permitted either was
+// committed before this grant was given, or fails. Therefore no other session can change the items
+// after they are read here.
 //
-// Errors: kind_mismatch      an item's resource has permits, which lock no item
+// Errors: kind_mismatch      the resource of an item is locked with permits, and permits do not
+//                            protect items
 //         resource_in_use    the binding of a table was changed meanwhile
 //         grant_ended        the lock was lost while the items were read
 //         those of TableService::get_item()

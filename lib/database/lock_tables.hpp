@@ -1,4 +1,4 @@
-// The lock table as read-only system tables, which the lock manager answers:
+// The lock table as read-only system tables, whose rows come from the lock manager:
 //
 //     table              key                 item
 //     rocklock.locks     Resource, Grant     a holder
@@ -33,12 +33,13 @@ private:
     Result<std::vector<Item>> scan_sessions(const Range& range);
     Result<std::vector<Item>> scan_history(const Range& range);
     Result<std::vector<Item>> scan_classes(const Range& range);
-    // Adds events to `rows`. `asked` contains the key of each event and its index in `rows`.
+    // The key of a requested event, and its index in the rows to return.
     struct AskedEvent {
         std::size_t row = 0;
         std::string resource;
         std::uint64_t sequence = 0;
     };
+    // Adds the events of `asked` to `rows`.
     Result<void> add_events(const std::vector<AskedEvent>& asked, std::vector<SystemRow>& rows);
 
     LockManager& manager_;

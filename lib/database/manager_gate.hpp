@@ -1,5 +1,5 @@
-// Answers the questions of the tables about locks. This is the only place at which tables and locks
-// meet.
+// Implements LockGate with the lock manager: decides whether the locks allow a read or a write of
+// an item.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,9 @@ public:
     // Must be set before the first save.
     void on_given_up(GivenUp callback) { given_up_ = std::move(callback); }
 
-    // Fulfils the promises of saves that a crash interrupted after their commit. Must be called
-    // before all other requests. Errors: those of the storage and of the manager; corrupt.
+    // Completes the releases and downgrades that were committed together with a save but not
+    // executed before a crash. Must be called before all other requests. Errors: those of the
+    // storage and of the manager; corrupt.
     Result<void> open();
 
     Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource,
