@@ -22,7 +22,8 @@ Error fault(std::string text);
 // As fault(), with the parameter: "Invalid UpdateExpression: <text>".
 Error fault_in(ExpressionKind kind, std::string_view text);
 
-// The beginning of most messages that do not concern an expression.
+// The beginning of most messages about an invalid value or parameter, rather than about the syntax
+// of an expression.
 inline constexpr std::string_view invalid_parameters =
     "One or more parameter values were invalid: ";
 

@@ -15,7 +15,7 @@ enum class TokenKind : std::uint8_t {
     value_placeholder,
     // 0, or digits that do not begin with 0.
     integer,
-    // Keywords, in any case.
+    // Keywords, in upper, lower or mixed case.
     word_and,
     word_or,
     word_not,

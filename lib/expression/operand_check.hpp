@@ -20,7 +20,7 @@ std::string_view long_name(AttributeType type);
 
 bool is_set(AttributeType type);
 
-// Looks up the placeholders of operands.
+// Binds the placeholders of operands and determines the types of operands.
 class OperandCheck {
 public:
     OperandCheck(const OperandTree& tree, Bindings& bindings, Binder& binder)

@@ -52,8 +52,8 @@ private:
     const Bindings& bindings_;
 };
 
-// Returns the attributes of which operands of the tree read an element (`a` for `a.b` and `a[0]`),
-// in the order of the text.
+// Returns the attributes that have an element which an operand of the tree reads (`a` for `a.b` and
+// `a[0]`), in the order of the text.
 std::vector<std::string_view> nested_attributes(const OperandTree& tree, const Paths& paths);
 
 // Returns the element of `value` to which the step leads, or nullptr. `name` is the name of a step

@@ -42,8 +42,8 @@ public:
     std::optional<Error> check_unused() const;
 
 private:
-    // Placeholders, each with a mark if it was used. A short list is searched linearly. For a long
-    // list, a sorted index is built and searched by bisection.
+    // The placeholders of a request, and whether each one was used. A short list is searched
+    // linearly. For a long list, a sorted index is built and searched by bisection.
     template <typename Entry>
     class Register {
     public:

@@ -1,6 +1,6 @@
-// Reads all expressions of a request, in the order in which DynamoDB reports faults: parameters
-// that exclude each other, legacy parameters, placeholders, each expression, unused placeholders.
-// The table is not needed.
+// Parses and checks all expressions of a request, in the order in which DynamoDB reports faults:
+// parameters that exclude each other, legacy parameters, placeholders, each expression, unused
+// placeholders. The checks do not use the definition of the table.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace rocklock::expression {
 
-// The kinds of requests, which have different parameters. A request in a batch or a transaction is
-// like the single request. A ConditionCheck is like a remove.
+// The kinds of requests, which have different parameters. A request in a batch or a transaction has
+// the kind of the corresponding single request; a ConditionCheck has the kind `remove`.
 enum class RequestKind : std::uint8_t { get, put, update, remove, query, scan };
 
 // The expressions of a request. Lifetime: borrows the parameters.

@@ -19,7 +19,7 @@ NodeKind function_named(std::string_view name);
 // Returns an error if a text is empty or too long to be parsed.
 std::optional<Error> unreadable(ExpressionKind kind, std::string_view text);
 
-// Reads tokens and adds paths, names and values to `tree`.
+// Reads tokens, and adds the steps of paths and the placeholders of names to `tree`.
 //
 // After a syntax error, functions return none or false, and parsing stops. Other faults are
 // remembered, the first of each kind, because a later syntax error is reported before them.
@@ -53,11 +53,12 @@ public:
     std::optional<Path> read_path();
     std::optional<Placeholder> read_value();
 
-    // Takes the name of a function and the opening parenthesis, and enters a nested level.
+    // A function call whose name has been read.
     struct Function {
         NodeKind kind = NodeKind::unknown_function;
         std::string_view name;
     };
+    // Takes the name of a function and the opening parenthesis, and enters a nested level.
     std::optional<Function> begin_function();
     // Remembers a fault if the function does not exist, or is not allowed in this expression.
     // `expression` is "a condition" or "an update".
@@ -96,7 +97,7 @@ private:
     std::optional<std::string> repeated_section_;
 };
 
-// Adds the nodes of a tree. Keeps the operands of nodes that are not complete yet.
+// Adds nodes to a tree. Stores the operands of unfinished nodes until finish().
 class NodeMaker {
 public:
     explicit NodeMaker(OperandTree& tree) : tree_(tree) {}
