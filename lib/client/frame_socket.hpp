@@ -19,7 +19,7 @@ namespace rocklock {
 class FrameSocket {
 public:
     // Connects and queues the greeting as the first outgoing bytes. Errors: unreachable, also if
-    // the daemon does not accept the connection before `deadline`.
+    // the queue of the listening socket is still full at `deadline`.
     static Result<FrameSocket> connect(const std::string& path,
                                        std::chrono::steady_clock::time_point deadline);
     FrameSocket() = default;

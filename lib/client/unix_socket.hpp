@@ -18,7 +18,7 @@ inline constexpr std::chrono::milliseconds overload_pause{100};
 Result<sockaddr_un> unix_address(const std::string& path);
 
 // Connects and returns a descriptor that the caller must close. If it fails, returns -1 and sets
-// errno; EAGAIN means that the listener has not accepted the connection before `deadline`.
+// errno; EAGAIN means that the queue of the listening socket was still full at `deadline`.
 int connect_unix(const std::string& path,
                  std::optional<std::chrono::steady_clock::time_point> deadline = {});
 
