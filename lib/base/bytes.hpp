@@ -46,7 +46,7 @@ inline void append_u32(std::string& out, std::uint32_t value) { append_big_endia
 inline void append_u64(std::string& out, std::uint64_t value) { append_big_endian(out, value); }
 
 inline void append_varint(std::string& out, std::uint64_t value) {
-    // Most varints fit one byte.
+    // Most varints fit in one byte.
     if (value < 0x80) return out.push_back(static_cast<char>(value));
     char bytes[10];
     std::size_t size = 0;

@@ -11,8 +11,8 @@
 
 namespace rocklock {
 
-// Returns the number of forks between this process and the first one that called the function.
-// Cheap: no system call.
+// Returns the fork depth of this process: 0 in the process that first called this function, and one
+// more in each child that is forked after that. Cheap: no system call.
 std::uint32_t fork_generation() noexcept;
 
 // Remembers the process in which the object was created.

@@ -12,7 +12,8 @@ namespace rocklock {
 enum class KillPoint : std::uint8_t {
     // The batch is decided; none of it is in the log.
     before_write,
-    // The batch is in the log, in the cache of the operating system; not synced.
+    // The batch was written to the log but not synced: it is only in the cache of the operating
+    // system.
     after_write,
     // The batch is synced; no client has received its answer.
     after_sync,

@@ -36,8 +36,6 @@
 #define ROCKLOCK_ACQUIRE(...) ROCKLOCK_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define ROCKLOCK_RELEASE(...) ROCKLOCK_ANNOTATION(release_capability(__VA_ARGS__))
 #define ROCKLOCK_TRY_ACQUIRE(...) ROCKLOCK_ANNOTATION(try_acquire_capability(__VA_ARGS__))
-#define ROCKLOCK_ASSERT_HELD(...) ROCKLOCK_ANNOTATION(assert_capability(__VA_ARGS__))
-#define ROCKLOCK_RETURN_CAPABILITY(mutex) ROCKLOCK_ANNOTATION(lock_returned(mutex))
 // For a function that the analysis cannot follow. Give the reason in a comment.
 #define ROCKLOCK_NO_THREAD_SAFETY_ANALYSIS ROCKLOCK_ANNOTATION(no_thread_safety_analysis)
 
@@ -58,7 +56,8 @@ private:
     std::mutex mutex_;
 };
 
-// Holds a mutex until the end of the scope, or until unlock().
+// Locks a mutex in its constructor and unlocks it in its destructor, if it is still locked.
+// unlock() and lock() can be called in between.
 class ROCKLOCK_SCOPED_CAPABILITY MutexLock {
 public:
     explicit MutexLock(Mutex& mutex) ROCKLOCK_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }

@@ -1,4 +1,4 @@
-// Lets one thread sleep until another thread passes it a word.
+// Lets one thread sleep until another thread passes it a non-zero 32-bit value.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ public:
     Parker(const Parker&) = delete;
     Parker& operator=(const Parker&) = delete;
 
-    // Blocks until unpark() is called, and returns its word.
+    // Blocks until unpark() is called, and returns the value that was passed to it.
     std::uint32_t park() noexcept;
 
     // Wakes the thread in park(). `word` must not be 0.

@@ -14,7 +14,7 @@ namespace rocklock {
 std::string format_time(WallTime time);
 
 // Parses that format with any number of fractional digits, or none; digits after the third are
-// ignored. Returns nullopt if the text is invalid or has another offset than Z.
+// ignored. Returns nullopt if the text is invalid or if its offset is not Z.
 std::optional<WallTime> parse_time(std::string_view text);
 
 }  // namespace rocklock
