@@ -15,8 +15,8 @@ namespace rocklock {
 // The event that ended a wait.
 enum class Wakeup : std::uint8_t { time, key, resized, signal };
 
-// Threads:  one thread. The constructor blocks the signals that it waits for in the calling thread,
-// so it must run before other threads are started.
+// Threads:  one thread. The constructor blocks, in the calling thread, the signals that wait()
+//           reports, so it must run before other threads are started.
 // Lifetime: the destructor restores the terminal and the signal mask.
 class Screen {
 public:
@@ -36,8 +36,8 @@ public:
     // Replaces the content of the screen by the text, cut to the size of the screen.
     void draw(const std::string& text);
 
-    // Waits for an event for at most `longest`. If `other` is not negative and becomes readable,
-    // returns `time`.
+    // Waits for an event for at most `longest`. Returns `time` after `longest`, and also if the
+    // descriptor `other` becomes readable. If `other` is negative, it is ignored.
     Wakeup wait(std::chrono::milliseconds longest, int other = -1);
     // Return the last key pressed, and the last signal that asks the program to end.
     char key() const { return key_; }

@@ -57,9 +57,10 @@ int fail(const Error& error, const Arguments* arguments = nullptr);
 // the path.
 Error about_store(Error error, const std::string& store);
 
+// Whether open_manager() may create the store that --db names.
+enum class Opening : std::uint8_t { may_create, existing };
 // Returns the manager that --db, --socket and the settings select. With Opening::existing, --db
 // does not create a store.
-enum class Opening : std::uint8_t { may_create, existing };
 Result<std::unique_ptr<LockConnection>> open_manager(const Arguments& arguments,
                                                      const Settings& settings,
                                                      std::chrono::milliseconds patience,

@@ -1,4 +1,5 @@
-// The events of Watch as an endless stream in the format of browsers (text/event-stream).
+// The events of Watch as a stream of server-sent events (text/event-stream), which browsers read
+// with EventSource.
 //
 //     GET /events?prefix=orders/&after=1234
 //
@@ -25,7 +26,7 @@ class EventStream {
 public:
     // Parses the target of a request and its header Last-Event-ID. The header has precedence over
     // `after`, so that a browser that reconnects continues at its last event. Errors:
-    // invalid_argument if one of them is malformed
+    // invalid_argument if the target or the header is malformed.
     static Result<EventStream> open(std::string_view target, std::string_view last_event_id);
 
     // Returns the header of the response and the beginning of the stream.

@@ -1,5 +1,5 @@
 // The connections that have not sent a whole request yet, in order of arrival. When the connection
-// limit is reached, the oldest of them is closed.
+// limit is reached, the oldest of them is closed if it has been idle for long enough.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace rocklock {
 
 class Connection;
 
-// Threads: thread-safe. The cost of a call does not grow with the number of connections.
+// Threads: thread-safe. The cost of a call is at most logarithmic in the number of connections.
 class IdleConnections {
 public:
     using Time = std::chrono::steady_clock::time_point;
@@ -22,8 +22,9 @@ public:
     std::uint64_t add(std::weak_ptr<Connection> connection, Time now) ROCKLOCK_EXCLUDES(mutex_);
     // Removes a connection that has sent a request or is closed.
     void remove(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
-    // Closes the oldest connection if it was added before `came_before`, unless it sends a request
-    // in the meantime. Returns true if there was one.
+    // Removes the oldest connection that was added before `came_before`, and requests that its
+    // thread closes it unless a whole request has arrived by then. Returns true if such a
+    // connection was found.
     bool end_oldest(Time came_before) ROCKLOCK_EXCLUDES(mutex_);
 
 private:

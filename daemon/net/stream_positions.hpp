@@ -1,8 +1,9 @@
 // Positions in the two byte streams of one connection: how much of the output had been passed to
 // the socket when a byte of the input was read.
 //
-// A request confirms the responses that were completely sent before its first byte was read,
-// because its client could read them before it sent the request.
+// A request confirms the responses that were completely sent before its first byte was read. This
+// is an approximation: if requests are pipelined, the client may have sent the request before it
+// received those responses.
 #pragma once
 
 #include <cstddef>

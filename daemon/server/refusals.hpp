@@ -53,7 +53,8 @@ private:
     const int max_connections_;
     const int slots_;
     const std::function<void()> has_room_;
-    // The refusals in progress, in total and of each user that has any.
+    // The number of refusals in progress: in total, and per user. Users without refusals have no
+    // entry.
     int refusing_ = 0;
     std::map<std::uint32_t, int> of_users_;
     RateLimiter logged_{std::chrono::milliseconds{10'000}};

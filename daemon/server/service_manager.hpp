@@ -15,8 +15,8 @@ namespace rocklock {
 
 class ServiceManager {
 public:
-    // Reads the variables and removes them from the environment, so that child processes do not use
-    // them.
+    // Reads NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID, LISTEN_FDS and LISTEN_PID. Removes them and
+    // LISTEN_FDNAMES from the environment, so that child processes do not use them.
     ServiceManager();
 
     // Sends "READY=1", "STOPPING=1" or "STATUS=...". Does nothing if there is no $NOTIFY_SOCKET.

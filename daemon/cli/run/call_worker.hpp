@@ -14,9 +14,9 @@ namespace rocklock {
 
 // Makes one call at a time.
 //
-// Threads:  one thread calls start(), busy() and take().
-// Lifetime: the manager must outlive it. The destructor cancels a running call and waits for its
-//           end.
+// Threads:  one thread calls all functions.
+// Lifetime: borrows the connection, which must outlive it. The destructor cancels a running call
+//           and waits for its end.
 class CallWorker {
 public:
     explicit CallWorker(LockConnection& manager);
