@@ -222,12 +222,14 @@ public:
     //         invalid_argument  a table is not bound
     //         grant_ended       the lock was lost while the items were read
     //         resource_in_use   the binding of a table was changed meanwhile
-    //         After an error, the session holds no more than before.
+    //         After an error, the session holds no more than before, except with Held::join: a
+    //         grant that the call acquired is then kept until the session releases it or ends.
     Result<Edit> begin_edit(TableService& tables, const EditRequest& wanted,
                             AcquireOptions options = {}, std::stop_token stop = {});
-    // Takes over the edit of another session if its classes allow it: steals the grant as steal()
-    // does, and reads `items` under it. If a class has StealPolicy::ask, the first call asks the
-    // holder, and the error steal_refused says when to retry. Errors: as steal() and begin_edit().
+    // Takes over the edit of another session if the classes of the grant's resources allow it:
+    // steals the grant as steal() does, and reads `items` under it. If a class has
+    // StealPolicy::ask, the first call asks the holder, and the error steal_refused says when to
+    // retry. Errors: as steal() and begin_edit().
     Result<Edit> take_over(TableService& tables, GrantId grant, std::string_view reason,
                            const std::vector<ItemToLock>& items);
 
@@ -237,8 +239,9 @@ public:
                                     AcquireOptions options = {}, std::stop_token stop = {});
 
     // Acquires a lost lock again, with a new token. Succeeds only if none of its resources has been
-    // granted since, so all data that was loaded under the lock is still current. This session may
-    // be another one of the same principal, and the store may have been reopened. See Reacquire.
+    // granted since, so all data that was loaded under the lock is still current. `lost` may be a
+    // grant of another session of the same principal, and may be from before the store was
+    // reopened. See Reacquire.
     //
     // Errors: precondition_failed  error().blockers are the holders since then, newest first
     //         grant_ended          the grant was released, stolen or transferred
@@ -264,7 +267,8 @@ public:
 
     // As acquire(), but asynchronous. Calls `done` exactly once, with the guard or the error: on a
     // thread of the database, within tick() if it has none, or in this call if the session is empty
-    // or the database is closed. `done` must not block for long.
+    // or the database is closed. If a daemon is used and it is not connected, cancel() calls `done`
+    // itself. `done` must not block for long.
     Ticket async_acquire(std::vector<LockRequest> locks, AcquireOptions options,
                          std::function<void(Result<Guard>)> done);
     // Cancels an async_acquire(). Its completion is called with `cancelled`, or with the guard if
@@ -272,21 +276,22 @@ public:
     void cancel(Ticket ticket);
 
     // Returns a guard for each live grant of this session. After resume_session(), these are the
-    // grants from before. Errors: io_error, no_space.
+    // grants that the session had before it was resumed. Errors: io_error, no_space.
     Result<std::vector<Guard>> reclaim();
 
-    // Renews the session, with another lease from now on if one is given. Errors: session_expired,
-    // session_not_found, invalid_argument (the lease), io_error, no_space, closing.
+    // Renews the session. If `lease` is given, it becomes the lease of the session. Errors:
+    // session_expired, session_not_found, invalid_argument (the lease), io_error, no_space,
+    // closing.
     Result<SessionInfo> renew(std::optional<std::chrono::milliseconds> lease = {});
 
     // Renews the session and reports that a person is working in it, so that it counts as active
     // for StealPolicy::idle. Errors: as renew().
     Result<SessionInfo> note_activity();
 
-    // Steals the grant of another session if its classes allow it; see Steal. Errors: steal_refused
-    // (with the policy and when to retry), grant_ended, not_owner (the grant is unknown),
-    // already_held, conflict, deadlock, limit_exceeded, invalid_argument (no reason),
-    // session_expired, io_error, no_space, closing.
+    // Steals the grant of another session if the classes of the grant's resources allow it; see
+    // Steal. Errors: steal_refused (with the policy and when to retry), grant_ended, not_owner (the
+    // grant is unknown), already_held, conflict, deadlock, limit_exceeded, invalid_argument (no
+    // reason), session_expired, io_error, no_space, closing.
     Result<Guard> steal(GrantId grant, std::string_view reason);
     // Answers the sessions that want a grant of this session; see AnswerWanted. If that releases
     // the grant, its guard is no longer valid(). Errors: not_owner, grant_ended, session_expired,
@@ -299,10 +304,12 @@ public:
     // therefore wait for a running callback to return, unless they are called within a callback. So
     // a caller must not hold a mutex that the callback locks.
 
-    // Called once for each grant that ends and was not released by the session. Set it before the
-    // first acquire.
+    // Called once for each grant that ends without being released by this session, and, when the
+    // Database is closed, for each grant that the session still holds (with the outcome `held`).
+    // Set it before the first acquire.
     void on_lost(std::function<void(const LostNotice&)> callback);
-    // Called when less than `warn_at` of the lease is left, once each time that happens.
+    // Called when at most `warn_at` of the lease is left. Called at most once until the deadline is
+    // extended.
     void on_warning(std::function<void(std::chrono::milliseconds remaining)> callback);
 
     // Called when another session begins to wait for a resource that this session holds, or asks to
@@ -322,14 +329,15 @@ public:
     // afterwards, even after an error. Errors: session_expired, session_not_found, io_error,
     // no_space, closing.
     Result<ClosedSession> close();
-    // Stops the renewal and empties the Session object. The session stays until its lease ends or a
-    // program resumes it. To keep a grant, detach its guard, too.
+    // Stops the renewal and empties the Session object. The session exists until its lease ends;
+    // until then, a program with the returned credentials can resume it. Detach each guard whose
+    // grant is to be kept: the destructor of a guard releases the grant.
     SessionCredentials detach();
 
 private:
     friend class Database;
-    // Returns the grants of the resources of `lost` that are newer than `lost`, newest first, as
-    // far as the history is remembered.
+    // Returns the holders of grants newer than `lost` that covered one of its resources, also by a
+    // subtree lock, newest first. Incomplete if the history is.
     std::vector<Holder> granted_since(const Grant& lost) const;
     explicit Session(std::shared_ptr<KeptSession> kept) : kept_(std::move(kept)) {}
 
