@@ -6,9 +6,10 @@
 //                   │   request id (every acquire, convert and opening of a session gets one)
 //                   └─► fails with `indeterminate`: it is unknown whether it was executed
 //
-// The client never considers a lease longer than the daemon does. It computes deadlines with this
-// machine's clock, from the time at which the request was sent. From the daemon it uses only
-// durations: the time from the arrival of the request to its decision, and the remaining lease.
+// The client never treats a lease as valid for longer than the daemon does. It computes deadlines
+// with this machine's clock, from the time at which the request was sent. From the daemon it uses
+// only durations: the time from the arrival of the request to its decision, and the remaining
+// lease.
 //
 // The methods are in these files:
 //
@@ -92,23 +93,23 @@ private:
     // A call that is not answered yet.
     struct Asked {
         Call call;
-        // Null if the caller has already got an error. The reply is then only used to update
-        // `known_`.
+        // Null if the caller has already received an error. The reply then only updates `known_`,
+        // triggers notices and, if `gives_back` is set, the release of the lock.
         Replied done;
         // The reader may call `done` immediately, because it does not block.
         bool direct = false;
         // The time of the last transmission.
         BootTime sent;
-        // The time at which the caller gets an error if there is no reply, and the end of the wait
-        // timeout of the request.
+        // The time at which the caller receives an error if there is no reply.
         Steady::time_point give_up;
+        // The time at which the wait timeout of the request ends; none if it has no wait timeout.
         std::optional<Steady::time_point> patient_until;
         // The call was written to a connection, so the daemon may have received it.
         bool was_sent = false;
         // A connection was lost after the call was sent and before the reply.
         bool in_doubt = false;
         bool cancelled = false;
-        // If the lock is granted, it is released, because the caller has already got an error.
+        // If the lock is granted, it is released, because the caller has already received an error.
         bool gives_back = false;
     };
     struct Finished {
@@ -213,7 +214,8 @@ private:
     // Any thread sends. Only the reader thread receives and replaces the socket.
     FrameSocket socket_ ROCKLOCK_GUARDED_BY(mutex_);
     bool connected_ ROCKLOCK_GUARDED_BY(mutex_) = false;
-    // Calls do not wait for a daemon that is away: during the first connect, and while closing.
+    // True during the first connect and after begin_closing(). A call then fails immediately if
+    // there is no connection, and when the connection is lost.
     bool hurry_ ROCKLOCK_GUARDED_BY(mutex_) = true;
     bool closed_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     Outage outage_ ROCKLOCK_GUARDED_BY(mutex_);

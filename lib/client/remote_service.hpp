@@ -15,17 +15,18 @@
 namespace rocklock {
 
 struct RemoteOptions {
-    // The maximum time to wait for a daemon that is away or does not answer. Callers of renewals,
-    // releases and closings of sessions wait for a shorter time; releases and closings are still
-    // sent when the daemon comes back.
+    // The maximum time to wait for a reply, and for a new connection if the connection is lost. For
+    // renewals, releases and closings of sessions, callers wait for a shorter time. A CloseSession,
+    // and a Release of a known grant with the count 0, are still sent after a reconnect.
     std::chrono::milliseconds patience{10'000};
     // Whether the service checks sessions with an expired lease itself. If false, tick() does it.
     bool background = true;
 };
 
-// Threads:  thread-safe. Completions and notices run on the reader thread, one at a time; or within
-//           submit() or close() if the service is closed. A completion may call the service and
-//           wait; a notice must not.
+// Threads:  thread-safe. Completions and the callbacks of on_lost() and on_wanted() run on the
+//           reader thread. A completion runs within submit() if the call is rejected, within
+//           cancel() if there is no connection, and within close(). A completion may call the
+//           service and wait; a callback of on_lost() or on_wanted() must not.
 // Lifetime: borrows the clock.
 // Errors:   in addition to those of the requests: unreachable if the request was not sent;
 //           indeterminate if it is unknown whether the request was executed; store_in_use in a
@@ -54,12 +55,13 @@ public:
     // replies in the same order.
     virtual std::vector<Result<SessionInfo>> renew(const std::vector<SessionId>& sessions) = 0;
 
-    // As the functions of Database.
+    // These functions do the same as the functions of Database with the same names.
     virtual Result<TableBinding> bind_table(const TableBinding& binding) = 0;
     virtual Result<TableBinding> unbind_table(const std::string& table) = 0;
     virtual Result<std::vector<TableBinding>> bindings() = 0;
 
-    // From now on, neither new nor pending calls wait for a daemon that is away.
+    // From now on, a new call fails if there is no connection, and a pending call fails when its
+    // connection is lost. Calls that already wait for a reconnect keep their timeouts.
     virtual void begin_closing() = 0;
     // Completes pending calls with `closing` and stops the reader. Sessions keep their leases.
     virtual Result<void> close() = 0;
