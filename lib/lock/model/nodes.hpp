@@ -11,8 +11,9 @@
 //
 // A Resource also has a list of its children, the paths directly below it, for subtree locks.
 //
-// A Resource exists if it is held, waited for or closed, or if a resource below it exists. A name
-// without '/' has no parent and usually no extra, so that a million held locks need little memory.
+// A Resource exists if it is held, waited for or closed (not grantable until
+// ResourceExtra::closed_until), or if a resource below it exists. A Resource whose name has no '/'
+// has no parent. Most resources have no extra. Therefore a million held locks need little memory.
 #pragma once
 
 #include <cstdint>
@@ -58,15 +59,15 @@ struct RequestKeyHash {
 // One resource of a grant. The members are ordered to avoid padding, because there may be millions
 // of holds.
 struct Hold {
-    // The previous grant on the same name: the chain of the resource's history.
+    // The previous grant on the same name. These links form the history of the resource.
     GrantId before{};
     Near<Grant> grant{};
     Near<Resource> resource{};
     Near<Hold> next{};
     Near<Hold> previous{};
     std::uint32_t permits = 0;
-    // The index of the hold in the same grant that has this one as a dependant, or `no_cause` if
-    // the request named this one itself.
+    // If this hold is a dependant: the index, in the same grant, of the hold that caused it.
+    // `no_cause` if the request named the resource itself.
     std::uint8_t cause = no_cause;
     Mode mode = Mode::write;
     bool subtree = false;
@@ -92,7 +93,7 @@ struct Ask {
 struct GrantExtra : InArena {
     // Set if the token differs from the id, after an upgrade.
     Token token{};
-    // The number of times that the grant is held in addition to the first.
+    // The number of acquisitions with Held::count after the first. Each needs a release of its own.
     std::uint32_t count = 0;
     std::string note;
     Metadata metadata;
@@ -199,12 +200,15 @@ struct Wait {
     BootTime began{};
     // Whether the wait has been reported as slow.
     bool slow_reported = false;
-    // Armed for the earliest time at which the passing of time may decide the request.
+    // Fires at the earliest time at which the request must be examined: its wait timeout or the
+    // deadline of its session ends, a blocking time limit passes, or the wait must be reported as
+    // slow.
     Timer timer;
     // The neighbors in the list of all waits, in the order of arrival.
     Wait* older = nullptr;
     Wait* younger = nullptr;
-    // Whether the wait is listed in ServeList to be examined, and to be timed out.
+    // Whether ServeList contains the wait: `recheck`, because it must be examined; `overdue`,
+    // because it has timed out.
     bool recheck = false;
     bool overdue = false;
 
@@ -283,7 +287,7 @@ struct Resource {
     Near<Resource> next;
     Near<Resource> previous;
     NearOwner<ResourceExtra> extra;
-    // The number of holds, and the number of those in another mode than `read`. Expired holds count
+    // The number of holds, and the number of those in a mode other than `read`. Expired holds count
     // until they are cleaned up.
     std::uint32_t holds = 0;
     std::uint32_t strong = 0;
@@ -369,7 +373,8 @@ struct OnlyGrant {
     // The session has ended together with the grant. The record of the grant says so, and the
     // record of the session is left unchanged.
     bool ended_session = false;
-    // None in stores that were written before it was recorded.
+    // 0 if the session has no grant yet, or if its record was written by a version that did not
+    // store the id.
     GrantId id{};
 };
 
@@ -394,11 +399,13 @@ struct Session : InArena {
     SessionBinding binding;
     SessionOpening opening;
     OnlyGrant only_grant;
-    // It waits for its first grant: it is not written yet and has no deadline.
+    // The session was opened by an Acquire that still waits: its record is not written, and it has
+    // no deadline.
     bool unborn = false;
     // A notice was sent that its lease is about to expire.
     bool warned = false;
-    // A renewal has been written beside the session's own record.
+    // A renewal has been written to the session's deadline record, which is separate from its own
+    // record.
     bool renewed = false;
     std::uint32_t uid = 0;
     // The bytes that are counted for its user.
@@ -414,8 +421,8 @@ struct Session : InArena {
     BootTime active{};
     // In order of arrival.
     std::vector<Wait*> waits;
-    // The number of places in queues at which a wait of another session directly follows one of its
-    // own. If it is 0, no wait of another session follows one of its own in any queue.
+    // The number of queue entries of this session whose direct successor belongs to another
+    // session. If 0, no other session waits behind this one in any queue.
     std::size_t followed = 0;
     // Fires at the deadline, or at the warning before it.
     Timer timer;
