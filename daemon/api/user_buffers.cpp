@@ -12,6 +12,14 @@ Error UserBuffers::Account::error() const {
                                max_, "max-user-buffer-bytes");
 }
 
+bool UserBuffers::Account::try_add(std::size_t bytes) {
+    auto before = bytes_.load(std::memory_order_relaxed);
+    do {
+        if (max_ != 0 && before >= max_) return false;
+    } while (!bytes_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+    return true;
+}
+
 UserBuffers::Account& UserBuffers::account(std::uint32_t uid) {
     const MutexLock lock(mutex_);
     return accounts_

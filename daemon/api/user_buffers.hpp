@@ -3,7 +3,8 @@
 // The bytes of a request count while it is incomplete, and until it is answered if it is large. The
 // bytes of a response count from the time at which it is made, if it is large, or at which the
 // client's socket does not accept it, until the client has read it. A request that is answered at
-// once therefore changes no count.
+// once therefore changes no count. If a request changes something and can have a large answer, this
+// answer counts before anything is changed.
 #pragma once
 
 #include <atomic>
@@ -32,6 +33,9 @@ public:
         Account& operator=(const Account&) = delete;
 
         void add(std::size_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+        // Adds the bytes unless the user has reached the limit. Returns false if it has. The limit
+        // is exceeded by at most `bytes`, however many threads call this at the same time.
+        bool try_add(std::size_t bytes);
         void remove(std::size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
         std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
         // Returns true if the user has reached the limit.
@@ -78,6 +82,15 @@ public:
         if (bytes > bytes_) account_->add(bytes - bytes_);
         if (bytes < bytes_) account_->remove(bytes_ - bytes);
         bytes_ = bytes;
+    }
+    // As set(), unless the number grows and the user has reached the limit. Returns false then.
+    bool try_set(std::size_t bytes) {
+        if (account_ != nullptr && bytes > bytes_) {
+            if (!account_->try_add(bytes - bytes_)) return false;
+            bytes_ = bytes;
+        }
+        set(bytes);
+        return true;
     }
 
 private:

@@ -160,7 +160,11 @@ void FrameConversation::ask(const Frame& frame) {
     auto call = read_call_frame(frame.body);
     if (!call) return refuse(frame.number, call.error());
     if (buffers_full() && needs_room(call->body)) return refuse(frame.number, buffers_->error());
-    const Answered answered{frame.number, clock_.now().boot, only_reads(call->body)};
+    Answered answered{frame.number, clock_.now().boot, {call->body, frame.body.size()}};
+    if (const auto bytes = answered.bytes.reserved(); bytes > 0) {
+        answered.reserved = std::make_shared<CountedBytes>(buffers_);
+        if (!answered.reserved->try_set(bytes)) return refuse(frame.number, buffers_->error());
+    }
     const Asked asked{client_session_->next_number(), may_take_long(call->body)};
     searches_ += asked.search ? 1 : 0;
     calls_[frame.number] = asked;
@@ -182,8 +186,11 @@ void FrameConversation::answer(const Answered& call, const Result<Reply>& reply)
         } else {
             append_refusal(answers_, number, reply.error());
         }
+        // From now on, the reply counts with its size.
+        if (call.reserved != nullptr) call.reserved->set(0);
         if (answers_.size() > small_buffer) answer_bytes_.set(answers_.size());
-        if (call.only_reads && answers_.size() - before > small_buffer && buffers_full()) {
+        const auto size = answers_.size() - before;
+        if (size > small_buffer && buffers_full() && call.bytes.may_discard(size, !reply)) {
             answers_.resize(before);
             append_refusal(answers_, number, buffers_->error());
             answer_bytes_.set(answers_.size());

@@ -20,6 +20,7 @@
 #include <rocklock/clock.hpp>
 
 #include "base/mutex.hpp"
+#include "daemon/api/answer_bytes.hpp"
 #include "daemon/net/conversation.hpp"
 #include "daemon/net/http_conversation.hpp"
 #include "service/client_session.hpp"
@@ -66,8 +67,9 @@ private:
         // The client's number.
         std::uint64_t number = 0;
         BootTime arrived;
-        // The call has changed nothing, so its reply can be replaced by an error.
-        bool only_reads = false;
+        AnswerBytes bytes;
+        // The bytes that were counted before the call was made. May be null.
+        std::shared_ptr<CountedBytes> reserved{};
     };
 
     void read_frames(std::string_view& bytes);

@@ -5,6 +5,7 @@
 
 #include <rocklock/error.hpp>
 
+#include "daemon/api/answer_bytes.hpp"
 #include "daemon/api/http_gate.hpp"
 #include "daemon/api/status_pages.hpp"
 #include "service/edit_endpoint.hpp"
@@ -17,9 +18,30 @@ namespace {
 
 // A longer body is parsed in the background.
 constexpr std::size_t long_body = 64U << 10;
+// The description of a table with all its indexes, each with long names.
+constexpr std::size_t description_bytes = 128U << 10;
 
 std::string_view path_of(const HttpRequest& request) {
     return std::string_view(request.target).substr(0, request.target.find('?'));
+}
+
+// Large texts are not copied, and keep no unused capacity, which would not be counted.
+void append(std::string& out, std::string&& text) {
+    if (out.empty() && text.size() > small_buffer) {
+        out = std::move(text);
+        out.shrink_to_fit();
+    } else {
+        out += text;
+    }
+}
+
+std::size_t memory_of(const EventPage& page) {
+    std::size_t bytes = page.events.capacity() * sizeof(LockEvent);
+    for (const LockEvent& event : page.events) {
+        bytes +=
+            event.resource.size() + event.principal.size() + event.by.size() + event.reason.size();
+    }
+    return bytes;
 }
 
 // Returns true if the request for tables changes nothing.
@@ -30,6 +52,12 @@ bool only_reads_tables(std::string_view operation) {
         if (name == read) return true;
     }
     return name.starts_with("Describe") || name.starts_with("List");
+}
+
+// Returns true if the request changes a table, and its answer describes the table.
+bool describes_table(std::string_view operation) {
+    return operation.ends_with(".CreateTable") || operation.ends_with(".UpdateTable") ||
+           operation.ends_with(".DeleteTable");
 }
 
 }  // namespace
@@ -157,11 +185,17 @@ void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
     if (const auto cached = services_.tables->ask_cache(*call)) return answer(number, *cached);
     const auto if_full =
         only_reads_tables(call->request().operation) ? IfFull::replace : IfFull::keep;
-    auto counted = std::make_shared<CountedBytes>(buffers_, body_size);
-    services_.tables->ask(
-        std::move(call), [weak = weak_from_this(), number, if_full, counted](ServiceAnswer answer) {
-            if (const auto self = weak.lock()) self->made(number, std::move(answer), if_full);
-        });
+    const auto description = describes_table(call->request().operation) ? description_bytes : 0;
+    auto reserved = std::make_shared<Reserved>(buffers_, std::max(body_size, description));
+    call->limit_answer(room_in(reserved, body_size));
+    services_.tables->ask(std::move(call), [weak = weak_from_this(), number, if_full,
+                                            reserved](ServiceAnswer answer) {
+        const auto self = weak.lock();
+        if (!self) return;
+        // An error has changed nothing, unless it names drafts.
+        const bool may_replace = answer.refused && !answer.has_drafts;
+        self->made(number, std::move(answer), may_replace ? IfFull::replace : if_full, reserved);
+    });
     // The answer is posted to this thread, so it arrives after this.
     keep_back(number);
 }
@@ -169,7 +203,8 @@ void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
 void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uint64_t number) {
     if (buffers_full()) return answer(number, limit_answer());
     keep_back(number);
-    auto counted = std::make_shared<CountedBytes>(buffers_, request.body.size());
+    auto reserved = std::make_shared<Reserved>(buffers_, request.body.size());
+    auto room = room_in(reserved, request.body.size());
     const auto if_full = std::holds_alternative<ShowEdit>(verb) ? IfFull::replace : IfFull::keep;
     const auto uid = request.uid;
     auto ask_client = [weak = weak_from_this(), post = post_, number](Call call,
@@ -182,11 +217,15 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
             self->client_session_->ask(call, self->call_number(number), done);
         });
     };
-    services_.edits->ask(std::move(verb), {std::move(request.body), uid}, std::move(ask_client),
-                         [weak = weak_from_this(), number, if_full, counted](ServiceAnswer answer) {
-                             if (const auto self = weak.lock())
-                                 self->made(number, std::move(answer), if_full);
-                         });
+    services_.edits->ask(
+        std::move(verb), {std::move(request.body), uid, std::move(room)}, std::move(ask_client),
+        [weak = weak_from_this(), number, if_full, reserved](ServiceAnswer answer) {
+            const auto self = weak.lock();
+            if (!self) return;
+            const bool may_replace = answer.refused && !answer.has_drafts;
+            self->made(number, std::move(answer), may_replace ? IfFull::replace : if_full,
+                       reserved);
+        });
 }
 
 void HttpConversation::call(HttpRequest&& request, std::uint64_t number) {
@@ -208,7 +247,7 @@ void HttpConversation::call(HttpRequest&& request, std::uint64_t number) {
     if (services_.background && request.body.size() > long_body) {
         return read_in_background(*std::move(call), std::move(request.body), number);
     }
-    ask_read(read_call(*std::move(call), request.body), number);
+    ask_read(read_call(*std::move(call), request.body), number, request.body.size());
 }
 
 HttpConversation::Slot* HttpConversation::find_slot(std::uint64_t number) {
@@ -237,28 +276,35 @@ void HttpConversation::read_in_background(Call call, std::string body, std::uint
     services_.background([weak = weak_from_this(), post = post_, number, call = std::move(call),
                           body = std::move(body), counted = std::move(counted)]() mutable {
         auto read = std::make_shared<Result<Call>>(read_call(std::move(call), body));
+        const auto size = body.size();
         body = {};
         counted.reset();
-        post([weak, number, read] {
-            if (const auto self = weak.lock()) self->was_read(std::move(*read), number);
+        post([weak, number, read, size] {
+            if (const auto self = weak.lock()) self->was_read(std::move(*read), number, size);
         });
     });
 }
 
-void HttpConversation::was_read(Result<Call> call, std::uint64_t number) {
+void HttpConversation::was_read(Result<Call> call, std::uint64_t number, std::size_t body_size) {
     reading_in_background_ = false;
-    ask_read(std::move(call), number);
+    ask_read(std::move(call), number, body_size);
     if (input_over_) client_session_->end_of_input();
 }
 
-void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
+void HttpConversation::ask_read(Result<Call> read, std::uint64_t number, std::size_t body_size) {
     if (!read) return answer(number, {400, json_type, {}, write_error(read.error())});
 
     if (buffers_full() && needs_room(read->body)) return answer(number, limit_answer());
+    const AnswerBytes bytes(read->body, body_size);
+    std::shared_ptr<Reserved> reserved;
+    if (bytes.reserved() > 0) {
+        reserved = std::make_shared<Reserved>(buffers_);
+        if (!reserved->counted.try_set(bytes.reserved())) return answer(number, limit_answer());
+    }
     if (may_take_long(read->body)) keep_back(number);
-    const auto if_full = only_reads(read->body) ? IfFull::replace : IfFull::keep;
     client_session_->ask(*std::move(read), call_number(number),
-                         [weak = weak_from_this(), number, if_full](const Result<Reply>& reply) {
+                         [weak = weak_from_this(), number, bytes,
+                          reserved = std::move(reserved)](const Result<Reply>& reply) {
                              const auto self = weak.lock();
                              if (!self) return;
                              // The text is made on the thread that completes the call; the
@@ -266,7 +312,9 @@ void HttpConversation::ask_read(Result<Call> read, std::uint64_t number) {
                              ServiceAnswer answer;
                              answer.status = reply ? 200 : http_status(reply.error().code);
                              answer.body = reply ? write_reply(*reply) : write_error(reply.error());
-                             self->made(number, std::move(answer), if_full);
+                             const bool may_discard = bytes.may_discard(answer.body.size(), !reply);
+                             self->made(number, std::move(answer),
+                                        may_discard ? IfFull::replace : IfFull::keep, reserved);
                          });
 }
 
@@ -277,20 +325,34 @@ std::uint64_t HttpConversation::call_number(std::uint64_t number) {
     return call;
 }
 
-// Called on any thread.
-void HttpConversation::made(std::uint64_t number, ServiceAnswer answer, IfFull if_full) {
-    std::shared_ptr<CountedBytes> counted;
+// Returns a function that reserves the bytes of the answer in addition to those of the body.
+AnswerRoom HttpConversation::room_in(const std::shared_ptr<Reserved>& reserved,
+                                     std::size_t body_size) const {
+    if (buffers_ == nullptr) return {};
+    return [reserved, body_size, buffers = buffers_](std::size_t bytes) -> Result<void> {
+        reserved->refused = !reserved->counted.try_set(body_size + bytes);
+        if (reserved->refused) return buffers->error();
+        return {};
+    };
+}
+
+// Called on any thread. `reserved` may be null.
+void HttpConversation::made(std::uint64_t number, ServiceAnswer answer, IfFull if_full,
+                            std::shared_ptr<Reserved> reserved) {
+    if (reserved != nullptr && reserved->refused) answer = limit_answer();
     if (answer.body.size() > small_buffer) {
-        counted = std::make_shared<CountedBytes>(buffers_, answer.body.size());
-        if (if_full == IfFull::replace && buffers_full()) {
-            answer = limit_answer();
-            counted.reset();
-        }
+        if (reserved == nullptr) reserved = std::make_shared<Reserved>(buffers_);
+        reserved->counted.set(answer.body.size());
+        if (if_full == IfFull::replace && buffers_full()) answer = limit_answer();
     }
     const auto size = answer.body.size();
+    if (size <= small_buffer && reserved != nullptr) {
+        reserved->counted.set(0);
+        reserved.reset();
+    }
     made_ += size;
     post_([weak = weak_from_this(), number, size, answer = std::move(answer),
-           counted = std::move(counted)] {
+           reserved = std::move(reserved)] {
         const auto self = weak.lock();
         if (!self) return;
         self->made_ -= size;
@@ -318,16 +380,30 @@ void HttpConversation::ask_for_events() {
     client_session_->ask(Call{stream_->next(), {}, {}},
                          [weak = weak_from_this(),
                           defer = services_.defer ? services_.defer : post_](Result<Reply> reply) {
+                             const auto asker = weak.lock();
+                             if (!asker) return;
                              Result<EventPage> page = EventPage{};
                              if (reply) {
                                  page = std::get<EventPage>(*std::move(reply));
                              } else {
                                  page = std::move(reply).error();
                              }
-                             defer([weak, page = std::move(page)] {
+                             auto counted = asker->count_page(page);
+                             defer([weak, page = std::move(page), counted = std::move(counted)] {
+                                 if (counted != nullptr) counted->set(0);
                                  if (const auto self = weak.lock()) self->append_events(page);
                              });
                          });
+}
+
+// Counts a page of events until it is formatted; many streams may wait for that. If there is no
+// room for the page, replaces it by the error. Called on any thread.
+std::shared_ptr<CountedBytes> HttpConversation::count_page(Result<EventPage>& page) const {
+    const std::size_t bytes = page ? memory_of(*page) : 0;
+    if (bytes <= small_buffer) return nullptr;
+    auto counted = std::make_shared<CountedBytes>(buffers_);
+    if (!counted->try_set(bytes)) page = buffers_->error();
+    return counted;
 }
 
 void HttpConversation::append_events(const Result<EventPage>& page) {
@@ -340,8 +416,8 @@ void HttpConversation::append_events(const Result<EventPage>& page) {
         text = EventStream::last_words(buffers_->error());
         slot.open = false;
     }
-    *slot.answer += text;
     unsent_ += text.size();
+    append(*slot.answer, std::move(text));
     count_responses();
     flush();
 }
@@ -374,8 +450,7 @@ void HttpConversation::flush() {
     bool more = false;
     while (!slots_.empty() && slots_.front().answer) {
         more = more || !slots_.front().answer->empty() || !slots_.front().open;
-        output_ += *slots_.front().answer;
-        slots_.front().answer->clear();
+        append(output_, std::exchange(*slots_.front().answer, {}));
         if (slots_.front().open) break;
         if (slots_.front().call != 0 && client_session_->has_unconfirmed()) {
             client_session_->placed(slots_.front().call, taken_ + output_.size());

@@ -102,8 +102,8 @@ private:
     void ask(HttpRequest&& request, std::uint64_t number);
     void call(HttpRequest&& request, std::uint64_t number);
     void read_in_background(Call call, std::string body, std::uint64_t number);
-    void was_read(Result<Call> call, std::uint64_t number);
-    void ask_read(Result<Call> call, std::uint64_t number);
+    void was_read(Result<Call> call, std::uint64_t number, std::size_t body_size);
+    void ask_read(Result<Call> call, std::uint64_t number, std::size_t body_size);
     // Returns null if the response was already sent.
     Slot* find_slot(std::uint64_t number);
     std::uint64_t call_number(std::uint64_t number);
@@ -113,12 +113,24 @@ private:
     void ask_for_edit(EditBody verb, HttpRequest request, std::uint64_t number);
     void start_stream(const HttpRequest& request, std::uint64_t number);
     void ask_for_events();
+    std::shared_ptr<CountedBytes> count_page(Result<EventPage>& page) const;
     void append_events(const Result<EventPage>& page);
     void answer(std::uint64_t number, const ServiceAnswer& answer);
     // Whether an answer may be replaced by an error if there is no room for it: only if the request
     // has changed nothing.
     enum class IfFull : std::uint8_t { keep, replace };
-    void made(std::uint64_t number, ServiceAnswer answer, IfFull if_full);
+    // The memory of a request in progress: its body, and its answer if that is reserved.
+    struct Reserved {
+        explicit Reserved(UserBuffers::Account* account, std::size_t bytes = 0)
+            : counted(account, bytes) {}
+
+        CountedBytes counted;
+        // There was no room for the answer, so the request has failed.
+        bool refused = false;
+    };
+    AnswerRoom room_in(const std::shared_ptr<Reserved>& reserved, std::size_t body_size) const;
+    void made(std::uint64_t number, ServiceAnswer answer, IfFull if_full,
+              std::shared_ptr<Reserved> reserved);
     bool exceeds_limit(const ServiceAnswer& answer) const;
     ServiceAnswer limit_answer() const;
     void break_off(const HttpProblem& problem);

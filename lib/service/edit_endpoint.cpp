@@ -27,7 +27,8 @@ const std::vector<std::string_view> verbs = {"BeginEdit", "TakeOverEdit", "ShowE
 ServiceAnswer json_answer(std::string body) { return {200, json_type, {}, std::move(body), {}}; }
 
 ServiceAnswer error_answer(const Error& error) {
-    return {http_status(error.code), json_type, {}, write_error(error), error.code};
+    return {http_status(error.code), json_type,  {},
+            write_error(error),      error.code, error.drafts != 0};
 }
 
 // Returns the first reason that is a missing or lost lock. It is reported for the save as a whole,
@@ -69,59 +70,64 @@ void EditEndpoint::ask(EditBody verb, Sent sent, AskClient ask_client, Done answ
         counters_.add(index, answer.refused, steady_clock::now() - start);
         answered(std::move(answer));
     };
-    threads_.run([this, verb = std::move(verb), sent = std::move(sent),
-                  ask_client = std::move(ask_client), done = std::move(done)] {
-        auto edit = read_edit(verb, sent.body);
-        if (!edit) return done(error_answer(edit.error()));
-        if (auto* show = std::get_if<ShowEdit>(&edit->body))
-            return done(response_of(this->show(*show)));
-        if (auto* save = std::get_if<SaveEdit>(&edit->body)) {
-            const auto secret = edit->call.secret.value_or(Secret{});
-            return done(this->save(std::move(*save), secret, sent.uid));
-        }
-        if (std::holds_alternative<BeginEdit>(edit->body)) {
-            return begin(*std::move(edit), ask_client, done);
-        }
-        take_over(*std::move(edit), ask_client, done);
-    });
+    Client client{std::move(ask_client), std::move(sent.room), std::move(done)};
+    threads_.run(
+        [this, verb = std::move(verb), sent = std::move(sent), client = std::move(client)] {
+            auto edit = read_edit(verb, sent.body);
+            if (!edit) return client.done(error_answer(edit.error()));
+            if (auto* show = std::get_if<ShowEdit>(&edit->body))
+                return client.done(response_of(this->show(*show)));
+            if (auto* save = std::get_if<SaveEdit>(&edit->body)) {
+                const auto secret = edit->call.secret.value_or(Secret{});
+                return client.done(this->save(std::move(*save), secret, sent.uid));
+            }
+            if (std::holds_alternative<BeginEdit>(edit->body))
+                return begin(*std::move(edit), client);
+            take_over(*std::move(edit), client);
+        });
 }
 
-void EditEndpoint::begin(EditCall edit, const AskClient& ask_client, Done done) {
+void EditEndpoint::begin(EditCall edit, Client client) {
     auto& begin = std::get<BeginEdit>(edit.body);
     auto locks = locks_of(tables_, {begin.items, begin.acquire.locks});
-    if (!locks) return done(response_of(std::move(locks).error()));
+    if (!locks) return client.done(response_of(std::move(locks).error()));
     begin.acquire.locks = *std::move(locks);
     edit.call.body = std::move(begin.acquire);
-    lock_and_read(std::move(edit.call), std::move(begin.items), ask_client, std::move(done));
+    lock_and_read(std::move(edit.call), std::move(begin.items), std::move(client));
 }
 
-void EditEndpoint::take_over(EditCall edit, const AskClient& ask_client, Done done) {
+void EditEndpoint::take_over(EditCall edit, Client client) {
     auto& taken = std::get<TakeOverEdit>(edit.body);
     edit.call.body = std::move(taken.steal);
-    lock_and_read(std::move(edit.call), std::move(taken.items), ask_client, std::move(done));
+    lock_and_read(std::move(edit.call), std::move(taken.items), std::move(client));
 }
 
-void EditEndpoint::lock_and_read(Call call, std::vector<ItemToLock> items,
-                                 const AskClient& ask_client, Done done) {
+void EditEndpoint::lock_and_read(Call call, std::vector<ItemToLock> items, Client client) {
     const bool given_back = may_give_back(call);
-    ask_client(std::move(call), [this, given_back, items = std::move(items),
-                                 done = std::move(done)](Result<Reply> reply) {
-        if (!reply) return done(error_answer(reply.error()));
+    const auto ask = client.ask;
+    ask(std::move(call), [this, given_back, items = std::move(items),
+                          client = std::move(client)](Result<Reply> reply) {
+        if (!reply) return client.done(error_answer(reply.error()));
         ROCKLOCK_ASSERT(std::holds_alternative<Grant>(*reply));
-        threads_.run([this, given_back, items, grant = std::get<Grant>(*std::move(reply)), done] {
-            auto answer = read(grant, items);
+        threads_.run([this, given_back, items, grant = std::get<Grant>(*std::move(reply)), client] {
+            auto answer = read(grant, items, client.room);
             if (!answer && given_back) give_back(locks_, grant);
-            done(response_of(std::move(answer)));
+            client.done(response_of(std::move(answer)));
         });
     });
 }
 
-Result<std::string> EditEndpoint::read(const Grant& grant, const std::vector<ItemToLock>& items) {
+Result<std::string> EditEndpoint::read(const Grant& grant, const std::vector<ItemToLock>& items,
+                                       const AnswerRoom& room) {
     // A repeated request can return a grant that has ended. No items were read under it.
     if (grant.ended) return write_edit(grant, {});
     auto read = read_under(tables_, locks_, grant, items);
     if (!read) return std::move(read).error();
-    return write_edit(grant, *read);
+    auto answer = write_edit(grant, *read);
+    if (room) {
+        if (auto reserved = room(answer.size()); !reserved) return std::move(reserved).error();
+    }
+    return answer;
 }
 
 Result<std::string> EditEndpoint::show(const ShowEdit& edit) {
@@ -158,7 +164,7 @@ ServiceAnswer EditEndpoint::response_of(Result<std::string> answer) const {
     const int status = table_error_status(error);
     if (status >= 500 && failed_) failed_(error);
     if (error.code != ErrorCode::transaction_cancelled) return error_answer(error);
-    return {status, json_type, {}, write_save_error(error), error.code};
+    return {status, json_type, {}, write_save_error(error), error.code, error.drafts != 0};
 }
 
 }  // namespace rocklock

@@ -37,10 +37,11 @@ public:
     using AskClient = std::function<void(Call call, Dispatcher::Done done)>;
     using Done = std::function<void(ServiceAnswer)>;
 
-    // The body of a request, and the uid of its client.
+    // The body of a request, the uid of its client, and the room for the items in its answer.
     struct Sent {
         std::string body;
         std::uint32_t uid = 0;
+        AnswerRoom room{};
     };
 
     // Calls `done` once, on a thread of the endpoint or on the thread that completes the client's
@@ -50,11 +51,18 @@ public:
     const CallCounters& counters() const { return counters_; }
 
 private:
-    void begin(EditCall edit, const AskClient& ask_client, Done done);
-    void take_over(EditCall edit, const AskClient& ask_client, Done done);
-    void lock_and_read(Call call, std::vector<ItemToLock> items, const AskClient& ask_client,
-                       Done done);
-    Result<std::string> read(const Grant& grant, const std::vector<ItemToLock>& items);
+    // The client of a request, and the function that gets its answer.
+    struct Client {
+        AskClient ask;
+        AnswerRoom room;
+        Done done;
+    };
+
+    void begin(EditCall edit, Client client);
+    void take_over(EditCall edit, Client client);
+    void lock_and_read(Call call, std::vector<ItemToLock> items, Client client);
+    Result<std::string> read(const Grant& grant, const std::vector<ItemToLock>& items,
+                             const AnswerRoom& room);
     Result<std::string> show(const ShowEdit& edit);
     ServiceAnswer save(SaveEdit save, const Secret& secret, std::uint32_t uid);
     ServiceAnswer response_of(Result<std::string> answer) const;

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <rocklock/items/table.hpp>
 #include <rocklock/result.hpp>
 
+#include "service/service_answer.hpp"
 #include "service/service_request.hpp"
 #include "service/signature.hpp"
 #include "wire/table_call.hpp"
@@ -22,6 +24,11 @@ enum class PackingFault : std::uint8_t { unknown_coding, damaged, too_long };
 class ItemCall {
 public:
     explicit ItemCall(ServiceRequest&& request);
+
+    // Before the commit of a write of one item that returns attributes, `room` is called with their
+    // size, unless they are small.
+    void limit_answer(AnswerRoom room) { room_ = std::move(room); }
+    const AnswerRoom& room() const { return room_; }
 
     // After unpack(), its body is decompressed.
     const ServiceRequest& request() const { return request_; }
@@ -57,6 +64,7 @@ private:
     std::optional<SignatureProblem> signature_problem_;
     std::optional<Result<TableBody>> body_;
     std::optional<Result<TableCall>> call_;
+    AnswerRoom room_;
 };
 
 }  // namespace rocklock

@@ -15,6 +15,8 @@
 #include "service/item_call.hpp"
 #include "service/lock_headers.hpp"
 #include "service/signature.hpp"
+#include "table/write/answer_limit.hpp"
+#include "wire/attribute_json.hpp"
 #include "wire/table_call.hpp"
 
 namespace rocklock {
@@ -117,6 +119,7 @@ ServiceAnswer error_answer(const Error& error, const std::function<void(const Er
     if (status >= internal_status && failed) failed(error);
     auto response = with_headers(status, write_table_error(error));
     response.refused = error.code;
+    response.has_drafts = error.drafts != 0;
     return response;
 }
 
@@ -134,6 +137,20 @@ ServiceAnswer packing_answer(PackingFault fault) {
         refusal(413, "RequestTooLargeException", "the body is longer than 16 MB unpacked");
     response.refused = ErrorCode::malformed;
     return response;
+}
+
+// The text of smaller attributes has at most some kilobytes, so it is not limited.
+constexpr std::size_t min_limited_bytes = 256;
+
+// Returns the check of AnswerLimit for a call.
+table::AnswerLimit::Check answer_check(const ItemCall& call) {
+    if (!call.room()) return {};
+    return [&call](const Item& attributes) -> Result<void> {
+        if (size_bytes(attributes) < min_limited_bytes) return {};
+        JsonWriter json;
+        write_item(json, attributes);
+        return call.room()(json.take().size());
+    };
 }
 
 // The names of all operations, and one name for requests without a known operation.
@@ -171,6 +188,8 @@ ServiceAnswer answer_table_request(ItemCall& call, TableService& tables, LockSer
     const auto guards = read_lock_headers(call.request(), operation, locks);
     if (!guards) return error_answer(guards.error(), failed);
     if (!call.call()) return error_answer(call.call().error(), {});
+    const auto check = answer_check(call);
+    const table::AnswerLimit limit(check);
     auto answer = (*call.call())(tables, *guards);
     if (!answer) return error_answer(answer.error(), failed);
     return with_headers(*std::move(answer));
@@ -196,6 +215,8 @@ namespace {
 std::unique_ptr<PendingWrite> begin_write(ItemCall& call, TableService& tables) {
     if (!is_write_of_one_item(call.operation_name()) || !call.is_simple()) return nullptr;
     if (!call.body() || !call.call()) return nullptr;
+    const auto check = answer_check(call);
+    const table::AnswerLimit limit(check);
     return call.call()->begin_write(tables);
 }
 
@@ -258,6 +279,8 @@ void ItemEndpoint::hand_over(std::unique_ptr<ItemCall> call, Done done) {
 
 void ItemEndpoint::hand_over(BegunWrite write) {
     threads_.run([this, shared = std::make_shared<BegunWrite>(std::move(write))] {
+        const auto check = answer_check(*shared->call);
+        const table::AnswerLimit limit(check);
         answer(*shared, shared->pending->write());
     });
 }

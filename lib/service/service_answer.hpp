@@ -2,11 +2,14 @@
 // transport; over HTTP it is sent as it is.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <rocklock/error.hpp>
+#include <rocklock/result.hpp>
 
 namespace rocklock {
 
@@ -22,7 +25,14 @@ struct ServiceAnswer {
     std::string body;
     // The code of the error, if the request was refused with an error that has one.
     std::optional<ErrorCode> refused{};
+    // The refused request has stored a draft, which the body names.
+    bool has_drafts = false;
 };
+
+// Reserves memory for an answer that a request is about to get. If it returns an error, the request
+// must change nothing and fail with it. Called on any thread, by one thread at a time; a later call
+// replaces the reservation of an earlier one. Empty: memory is not limited.
+using AnswerRoom = std::function<Result<void>(std::size_t bytes)>;
 
 // Returns an error response. `name` is an exception name that is not the name of an error code.
 ServiceAnswer refusal(int status, std::string_view name, std::string_view message);

@@ -8,6 +8,7 @@
 #include "base/mutant.hpp"
 #include "table/schema/request_limits.hpp"
 #include "table/store/table_store.hpp"
+#include "table/write/answer_limit.hpp"
 
 namespace rocklock::table {
 
@@ -80,6 +81,10 @@ bool TableStore::Pending::enqueue(DecidedWrite decided, const PlannedWrite& plan
                                   const std::optional<StoredItem>& current) {
     if (auto over = store_.users_.check(decided.changes.count_changes)) {
         answer_ = *std::move(over);
+        return true;
+    }
+    if (auto fits = AnswerLimit::check(decided.answer); !fits) {
+        answer_ = std::move(fits).error();
         return true;
     }
     answer_ = std::move(decided.answer);

@@ -9,6 +9,7 @@
 #include "table/guard/drafts.hpp"
 #include "table/schema/validation.hpp"
 #include "table/store/table_store.hpp"
+#include "table/write/answer_limit.hpp"
 
 namespace rocklock::table {
 namespace {
@@ -78,6 +79,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         auto decided = decide_write(*plan, *current,
                                     stamp_of(*version, *read.request, *let_in, clock_.now().wall));
         if (!decided) return std::move(decided).error();
+        if (auto fits = AnswerLimit::check(decided->answer); !fits) return std::move(fits).error();
         batch.writes = std::move(decided->changes.writes);
         decision.count_changes = std::move(decided->changes.count_changes);
         after.begin();

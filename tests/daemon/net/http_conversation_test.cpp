@@ -15,9 +15,17 @@ namespace {
 using namespace rocklock;
 
 struct World {
+    // With `flush_soon`, calls are completed by flush(), many together, as in the daemon.
+    explicit World(std::function<void()> flush_soon = {})
+        : dispatcher(*server_service(database.service()), nullptr,
+                     {.store = "memory",
+                      .durability = "durable",
+                      .administrator = 4711,
+                      .flush_soon = std::move(flush_soon)}) {}
+    void flush() { server_service(database.service())->flush(); }
+
     Database database = *Database::in_memory();
-    Dispatcher dispatcher{
-        *server_service(database.service()), nullptr, {"memory", "durable", 4711}};
+    Dispatcher dispatcher;
 };
 
 // A connection. Its responses are collected on the thread of the test.
@@ -221,6 +229,79 @@ BOOST_AUTO_TEST_CASE(refuses_a_query_whose_response_does_not_fit) {
     BOOST_TEST(has(refused, "HTTP/1.1 503 "));
     BOOST_TEST(has(refused, "user 4711 has "));
     BOOST_TEST(has(line.call("ListLocks", R"({"Limit":1})"), "HTTP/1.1 200 "));
+}
+
+// Returns the members of an answer that prove its session, in JSON.
+std::string proof_in(const std::string& text) {
+    const auto value = [&](const std::string& name) {
+        const auto begin = text.find("\"" + name + "\":\"") + name.size() + 4;
+        return "\"" + name + "\":\"" + text.substr(begin, text.find('"', begin) - begin) + "\"";
+    };
+    return value("Session") + "," + value("Secret");
+}
+
+// Sends a call on 20 connections of a user before the first of them is answered. Each answer
+// contains a grant of about 100 KB.
+void check_burst(const std::string& verb, const std::string& more, std::size_t expected) {
+    World world([] {});
+    UserBuffers::Account account(4711, 300'000);
+    const HttpServices services{false, nullptr, &account};
+    Line opener(world, {4711, 42}, services);
+    opener.send("OpenSession", R"({"Principal":"ann","Bound":"none"})");
+    world.flush();
+    const auto session = proof_in(opener.answers());
+    std::string locks;
+    for (int i = 100; i < 200; ++i) {
+        locks += (i > 100 ? R"(,{"Resource":")" : R"({"Resource":")") + std::to_string(i) +
+                 std::string(1000, 'x') + "\"}";
+    }
+    opener.send("Acquire", "{" + session + R"(,"Locks":[)" + locks + R"(],"Held":"count"})");
+    world.flush();
+    const auto granted = opener.answers();
+    BOOST_TEST(has(granted, "HTTP/1.1 200 "));
+    opener.conversation().output_taken();
+    BOOST_TEST(account.bytes() == 0U);
+    const auto grant = granted.substr(granted.find("\"Grant\":"));
+    // Only Convert names the grant.
+    const auto members = (verb == "Convert" ? "," + grant.substr(0, grant.find(',')) : "") + more;
+
+    std::deque<Line> lines;
+    for (int i = 0; i < 20; ++i) {
+        lines.emplace_back(world, Caller{4711, 42}, services);
+        lines.back().send(verb, "{" + session + members + "}");
+        BOOST_TEST(account.bytes() < 300'000U + (200U << 10) + 1);
+    }
+    world.flush();
+    std::size_t answered = 0;
+    for (Line& line : lines) {
+        const auto answer = line.answers();
+        if (has(answer, "HTTP/1.1 200 ")) ++answered;
+        if (!has(answer, "HTTP/1.1 200 ")) {
+            BOOST_TEST(has(answer, "LimitExceededException"), answer.substr(0, 600));
+        }
+    }
+    BOOST_TEST(answered == expected);
+    // One answer may exceed the limit.
+    BOOST_TEST(account.bytes() < 450'000U);
+    lines.clear();
+    BOOST_TEST(account.bytes() == 0U);
+    // Only the successful calls have incremented the count.
+    if (verb == "Acquire" && has(members, "count")) {
+        opener.send("Acquire", "{" + session + members + "}");
+        world.flush();
+        const auto counted = opener.answers();
+        BOOST_TEST(has(counted, "\"Count\":" + std::to_string(expected + 1)),
+                   counted.substr(0, 500) << counted.substr(counted.size() - 300));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(counts_large_grants_of_a_burst_before_they_are_made) {
+    const std::string lock = R"(,"Locks":[{"Resource":"100)" + std::string(1000, 'x') + "\"}]";
+    // 200 KB are reserved for each.
+    check_burst("Convert", R"(,"Mode":"write")", 2);
+    check_burst("Acquire", lock + R"(,"Held":"count")", 2);
+    // The answer is discarded if it does not fit, so nothing is reserved.
+    check_burst("Acquire", lock + R"(,"Held":"join")", 2);
 }
 
 BOOST_AUTO_TEST_CASE(reads_long_bodies_in_the_background_and_continues_after_them) {
