@@ -312,7 +312,7 @@ Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t
     return rows;
 }
 
-bool HistoryTrimmer::may_go(const Age& record, bool excess, const Facts& facts) const {
+bool HistoryTrimmer::may_be_deleted(const Age& record, bool excess, const Facts& facts) const {
     // If the record is from another boot, it is at least as old as the current boot.
     const auto age = record.epoch == facts.boot_epoch ? facts.now - record.deadline
                                                       : facts.now.time_since_epoch();
@@ -325,7 +325,8 @@ void HistoryTrimmer::visit_grant(std::string_view key, std::string_view value,
     auto record = id ? records::decode_grant(*id, value) : std::nullopt;
     if (!record || !record->ended) return;
     const bool excess = facts.ended_records > limits_.records + round.grants.size();
-    if (!may_go({record->boot_epoch, record->deadline, record->lease}, excess, facts)) return;
+    if (!may_be_deleted({record->boot_epoch, record->deadline, record->lease}, excess, facts))
+        return;
     if (record->more_locks > 0) {
         const auto set = snapshot.get(Family::locks, records::set_key(*id));
         if (set && *set) records::decode_set(**set, *record);
@@ -350,7 +351,8 @@ void HistoryTrimmer::visit_session(std::string_view key, std::string_view value,
     const auto record = id ? records::decode_session(*id, value) : std::nullopt;
     if (!record || !record->ended) return;
     const bool excess = facts.ended_sessions > limits_.records + round.sessions;
-    if (!may_go({record->boot_epoch, record->deadline, record->lease}, excess, facts)) return;
+    if (!may_be_deleted({record->boot_epoch, record->deadline, record->lease}, excess, facts))
+        return;
     round.batch.writes.push_back({Family::locks, std::string(key), std::nullopt});
     ++round.sessions;
 }
@@ -358,7 +360,7 @@ void HistoryTrimmer::visit_session(std::string_view key, std::string_view value,
 HistoryTrimmer::Round HistoryTrimmer::collect(const Snapshot& snapshot, const Facts& facts,
                                               std::size_t budget) {
     Round round;
-    const auto go_on = [&](std::string& from, char tag, const auto& examine) {
+    const auto resume_scan = [&](std::string& from, char tag, const auto& examine) {
         const std::string first(1, tag);
         const std::string last(1, static_cast<char>(tag + 1));
         if (from.empty()) from = first;
@@ -369,15 +371,17 @@ HistoryTrimmer::Round HistoryTrimmer::collect(const Snapshot& snapshot, const Fa
         }
         from = cursor->valid() ? std::string(cursor->key()) : std::string();
     };
-    go_on(grants_from_, records::grant_tag, [&](std::string_view key, std::string_view value) {
-        visit_grant(key, value, snapshot, facts, round);
-    });
+    resume_scan(grants_from_, records::grant_tag,
+                [&](std::string_view key, std::string_view value) {
+                    visit_grant(key, value, snapshot, facts, round);
+                });
     // While grants of ended sessions are being cleaned up, the records of their sessions are still
     // needed.
     if (facts.cleaning) return round;
-    go_on(sessions_from_, records::session_tag, [&](std::string_view key, std::string_view value) {
-        visit_session(key, value, facts, round);
-    });
+    resume_scan(sessions_from_, records::session_tag,
+                [&](std::string_view key, std::string_view value) {
+                    visit_session(key, value, facts, round);
+                });
     return round;
 }
 

@@ -83,7 +83,7 @@ private:
         BootTime deadline;
         std::chrono::milliseconds lease;
     };
-    bool may_go(const Age& record, bool excess, const Facts& facts) const;
+    bool may_be_deleted(const Age& record, bool excess, const Facts& facts) const;
     void visit_grant(std::string_view key, std::string_view value, const Snapshot& snapshot,
                      const Facts& facts, Round& round) const;
     void visit_session(std::string_view key, std::string_view value, const Facts& facts,
