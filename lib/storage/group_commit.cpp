@@ -199,7 +199,7 @@ Result<void> GroupCommit::lead(Group group) {
         if (spare_.capacity() < group.commits.capacity()) spare_.swap(group.commits);
         // The error of a later round does not concern the leader's own commit.
         if (!written && round == 1) return written;
-        if (!outcome.go_on) return {};
+        if (!outcome.leader_continues) return {};
         // Without a sync: a waiter that needs one is parked and becomes the next leader.
         group = take(everything, false);
     }
@@ -319,8 +319,8 @@ GroupCommit::Outcome GroupCommit::finish_round(const Group& group, const Result<
     if (more && (hand_over || sync_awaited)) {
         outcome.successor = parked_.first != nullptr ? parked_.pop() : outcome.done.pop_deferred();
     }
-    outcome.go_on = more && outcome.successor == nullptr;
-    relief_wanted_ = outcome.go_on && hand_over;
+    outcome.leader_continues = more && outcome.successor == nullptr;
+    relief_wanted_ = outcome.leader_continues && hand_over;
     if (!more) leading_.store(false, std::memory_order_release);
     return outcome;
 }

@@ -139,13 +139,13 @@ private:
         CommitNumber through = 0;
         bool sync = false;
     };
-    // The waiters that are notified after a round. `successor` becomes the next leader. If `go_on`
-    // is true, the leader continues with another round.
+    // The waiters that are notified after a round. `successor` becomes the next leader. If
+    // `leader_continues` is true, the leader continues with another round.
     struct Outcome {
         WaiterList done;
         WaiterList failed;
         Waiter* successor = nullptr;
-        bool go_on = false;
+        bool leader_continues = false;
     };
 
     bool passed(CommitNumber number, Durability durability) const;

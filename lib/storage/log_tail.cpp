@@ -50,7 +50,7 @@ bool LogTail::sound(std::string_view record) {
 void LogTail::read(std::string_view block) {
     if (zeros_) {
         note_written(block, length_);
-    } else if (!strange_) {
+    } else if (!unrecognized_) {
         follow(block);
     }
     length_ += block.size();
@@ -61,7 +61,7 @@ void LogTail::follow(std::string_view block) {
     while (place + header_bytes <= block.size() && byte_at(block, place + kind_at) != 0) {
         const std::string_view record = record_at(block.substr(place));
         if (record.empty()) {
-            strange_ = true;
+            unrecognized_ = true;
             return;
         }
         last_ = record;
@@ -94,7 +94,7 @@ std::optional<std::uint64_t> LogTail::gap() const {
 }
 
 bool LogTail::clean() const {
-    if (strange_ || gap() || (zeros_ && written_ > *zeros_)) return false;
+    if (unrecognized_ || gap() || (zeros_ && written_ > *zeros_)) return false;
     if (last_.empty()) return true;
     const auto kind = static_cast<Kind>(last_[kind_at]);
     return (kind == Kind::whole || kind == Kind::last) && sound(last_);

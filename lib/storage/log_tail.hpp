@@ -70,7 +70,7 @@ private:
     std::uint64_t written_ = 0;
     // Whether a record could not be parsed, so that the next one could not be found. RocksDB
     // reports the reason when it reads the log.
-    bool strange_ = false;
+    bool unrecognized_ = false;
 };
 
 }  // namespace rocklock
