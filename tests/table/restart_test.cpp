@@ -54,12 +54,12 @@ BOOST_FIXTURE_TEST_CASE(removes_the_rows_of_a_deleted_table, Tables) {
     batch.writes.push_back(
         {Family::meta, rocklock::table::table_record_key("orders"), std::nullopt});
     batch.writes.push_back(
-        {Family::meta, rocklock::table::leavings_key(schema.number, 0), *record});
+        {Family::meta, rocklock::table::pending_deletion_key(schema.number, 0), *record});
     storage->commit(std::move(batch)).value();
     reopen();
     BOOST_TEST(rows(Family::items) == 1U);
-    BOOST_TEST(
-        !storage->get(Family::meta, rocklock::table::leavings_key(schema.number, 0)).value());
+    BOOST_TEST(!storage->get(Family::meta, rocklock::table::pending_deletion_key(schema.number, 0))
+                    .value());
     BOOST_TEST(service->list_tables({}).value().names.size() == 1U);
 }
 

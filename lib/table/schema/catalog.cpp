@@ -127,7 +127,7 @@ Result<SchemaPointer> Catalog::replace(const SchemaPointer& before, Schema after
     for (const IndexSchema& index : before->indexes) {
         if (after.index(index.name)) continue;
         batch.writes.push_back(
-            {Family::meta, leavings_key(before->number, index.number), mark(*version)});
+            {Family::meta, pending_deletion_key(before->number, index.number), mark(*version)});
     }
     return commit(before.get(), std::move(after), std::move(batch));
 }
@@ -162,7 +162,7 @@ Result<void> Catalog::remove(const SchemaPointer& before) {
     Batch batch;
     batch.preconditions.push_back({Family::meta, key, before->version});
     batch.writes.push_back({Family::meta, key, std::nullopt});
-    batch.writes.push_back({Family::meta, leavings_key(before->number, 0), mark(*version)});
+    batch.writes.push_back({Family::meta, pending_deletion_key(before->number, 0), mark(*version)});
     if (auto written = storage_.commit(std::move(batch)); !written) return written;
     MutexLock lock(mutex_);
     const std::size_t erased = tables_.erase(before->name);
@@ -170,13 +170,13 @@ Result<void> Catalog::remove(const SchemaPointer& before) {
     return {};
 }
 
-Result<std::vector<Catalog::Leavings>> Catalog::leavings() const {
-    std::vector<Leavings> list;
+Result<std::vector<Catalog::PendingDeletion>> Catalog::pending_deletions() const {
+    std::vector<PendingDeletion> list;
     const auto snapshot = storage_.snapshot();
-    const auto cursor =
-        snapshot->scan(Family::meta, leavings_prefix, end_of_prefix(leavings_prefix));
+    const auto cursor = snapshot->scan(Family::meta, pending_deletion_prefix,
+                                       end_of_prefix(pending_deletion_prefix));
     for (; cursor->valid(); cursor->next()) {
-        Reader reader(cursor->key().substr(leavings_prefix.size()));
+        Reader reader(cursor->key().substr(pending_deletion_prefix.size()));
         const auto table = reader.u32();
         const auto index = reader.u16();
         if (!table || !index || !reader.done()) {
@@ -188,15 +188,15 @@ Result<std::vector<Catalog::Leavings>> Catalog::leavings() const {
     return list;
 }
 
-Result<void> Catalog::clear(const Leavings& leavings) {
-    const std::string rows = row_prefix(leavings.table, leavings.index);
-    if (leavings.index == 0) {
+Result<void> Catalog::clear(const PendingDeletion& deletion) {
+    const std::string rows = row_prefix(deletion.table, deletion.index);
+    if (deletion.index == 0) {
         if (auto cleared = clear_rows(Family::items, rows); !cleared) return cleared;
     }
     if (auto cleared = clear_rows(Family::index, rows); !cleared) return cleared;
     Batch batch;
     batch.writes.push_back(
-        {Family::meta, leavings_key(leavings.table, leavings.index), std::nullopt});
+        {Family::meta, pending_deletion_key(deletion.table, deletion.index), std::nullopt});
     return storage_.commit(std::move(batch), Durability::written);
 }
 

@@ -55,15 +55,15 @@ public:
     Result<void> remove(const SchemaPointer& before);
 
     // The rows of a deleted table or index that are still to be removed.
-    struct Leavings {
+    struct PendingDeletion {
         std::uint32_t table = 0;
         // 0: all rows of the table.
         std::uint16_t index = 0;
     };
-    Result<std::vector<Leavings>> leavings() const;
+    Result<std::vector<PendingDeletion>> pending_deletions() const;
     // Removes the rows in steps, then the record of them. Can be called again if it was
     // interrupted.
-    Result<void> clear(const Leavings& leavings);
+    Result<void> clear(const PendingDeletion& deletion);
 
     std::vector<SchemaPointer> all() const;
 

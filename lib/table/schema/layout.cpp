@@ -25,8 +25,8 @@ std::string table_record_key(std::string_view table) {
     return std::string(table_record_prefix) + std::string(table);
 }
 
-std::string leavings_key(std::uint32_t table, std::uint16_t index) {
-    std::string key(leavings_prefix);
+std::string pending_deletion_key(std::uint32_t table, std::uint16_t index) {
+    std::string key(pending_deletion_prefix);
     append_u32(key, table);
     append_u16(key, index);
     return key;

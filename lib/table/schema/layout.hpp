@@ -23,8 +23,8 @@ std::string table_record_key(std::string_view table);
 inline constexpr std::string_view table_record_prefix = "table ";
 // Written when a table or an index is deleted, and deleted after its rows are removed. `index` is 0
 // for a whole table.
-std::string leavings_key(std::uint32_t table, std::uint16_t index);
-inline constexpr std::string_view leavings_prefix = "data leavings ";
+std::string pending_deletion_key(std::uint32_t table, std::uint16_t index);
+inline constexpr std::string_view pending_deletion_prefix = "data leavings ";
 // The next free numbers: of versions, of tables.
 inline constexpr std::string_view versions_key = "data versions";
 inline constexpr std::string_view tables_key = "data tables";

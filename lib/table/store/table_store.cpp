@@ -66,10 +66,10 @@ Result<void> TableStore::open() {
     // if the store cannot be written, the counts do not change either.
     if (*stored_counts) static_cast<void>(store_item_counts(false));
     opened_ = true;
-    const auto leavings = catalog_.leavings();
-    if (!leavings) return Error(leavings.error());
-    for (const auto& left : *leavings) {
-        if (auto cleared = catalog_.clear(left); !cleared) return cleared;
+    const auto deletions = catalog_.pending_deletions();
+    if (!deletions) return Error(deletions.error());
+    for (const auto& deletion : *deletions) {
+        if (auto cleared = catalog_.clear(deletion); !cleared) return cleared;
     }
     for (const auto& schema : catalog_.all()) {
         for (const IndexSchema& index : schema->indexes) {
