@@ -194,7 +194,7 @@ Result<void> SystemRows::add_terms(const Snapshot& before, Batch& batch) const {
     return {};
 }
 
-Result<bool> is_so(const Batch& terms, const Snapshot& moment, BootTime now) {
+Result<bool> still_holds(const Batch& terms, const Snapshot& moment, BootTime now) {
     const auto version = [&](Family family,
                              std::string_view key) -> Result<std::optional<std::uint64_t>> {
         const auto value = moment.get(family, key);

@@ -61,7 +61,7 @@ private:
 
 // Returns whether the preconditions and the deadline of `terms` hold in the snapshot at time `now`.
 // Errors: those of Snapshot
-Result<bool> is_so(const Batch& terms, const Snapshot& moment, BootTime now);
+Result<bool> still_holds(const Batch& terms, const Snapshot& moment, BootTime now);
 
 // Returns an item of a stored table or a system table.
 //

@@ -174,7 +174,7 @@ Result<std::unique_ptr<Snapshot>> moment_with(SystemRows& system, const Storage&
         Batch terms;
         if (auto added = system.add_terms(*before, terms); !added) return std::move(added).error();
         auto moment = storage.snapshot();
-        const auto so = is_so(terms, *moment, clock.now().boot);
+        const auto so = still_holds(terms, *moment, clock.now().boot);
         if (!so) return Error(so.error());
         if (*so) return moment;
     }
