@@ -116,20 +116,20 @@ Result<void> ManagerGate::open() {
     return cursor->status();
 }
 
-Write ManagerGate::promise(const WriteTerms& let_in, AfterSave after) const {
+Write ManagerGate::promise(const WriteTerms& terms, AfterSave after) const {
     std::string value;
-    append_u64(value, let_in.unchanged.version.value_or(0));
-    value.append(reinterpret_cast<const char*>(let_in.session.bytes.data()),
-                 let_in.session.bytes.size());
+    append_u64(value, terms.unchanged.version.value_or(0));
+    value.append(reinterpret_cast<const char*>(terms.session.bytes.data()),
+                 terms.session.bytes.size());
     append_u8(value, static_cast<std::uint8_t>(after));
-    return {Family::meta, promise_key(let_in.grant), std::move(value)};
+    return {Family::meta, promise_key(terms.grant), std::move(value)};
 }
 
-void ManagerGate::apply_after_save(const WriteTerms& let_in, AfterSave after) {
+void ManagerGate::apply_after_save(const WriteTerms& terms, AfterSave after) {
     // If this fails, the promise remains, and open() fulfils it when the store is opened again.
-    if (!give_up(let_in.session, let_in.grant, after)) return;
+    if (!give_up(terms.session, terms.grant, after)) return;
     Batch batch;
-    batch.writes.push_back({Family::meta, promise_key(let_in.grant), std::nullopt});
+    batch.writes.push_back({Family::meta, promise_key(terms.grant), std::nullopt});
     std::ignore = storage_.commit(std::move(batch), Durability::deferred);
 }
 

@@ -31,8 +31,8 @@ public:
 
     Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource,
                                  std::string& drafts_of) override;
-    Write promise(const WriteTerms& let_in, AfterSave after) const override;
-    void apply_after_save(const WriteTerms& let_in, AfterSave after) override;
+    Write promise(const WriteTerms& terms, AfterSave after) const override;
+    void apply_after_save(const WriteTerms& terms, AfterSave after) override;
     Result<std::optional<LockProof>> try_lock(const std::vector<std::string>& resources) override;
     void unlock(const LockProof& own) override;
     ReadMark before_read() const override;

@@ -43,25 +43,25 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
     return Terms(*std::move(terms));
 }
 
-void AfterCommit::add(const std::optional<LockGate::WriteTerms>& let_in, Batch& batch) {
-    if (after_ == AfterSave::keep || !let_in) return;
-    const bool known = std::any_of(let_in_.begin(), let_in_.end(),
-                                   [&](const auto& other) { return other.grant == let_in->grant; });
+void AfterCommit::add(const std::optional<LockGate::WriteTerms>& terms, Batch& batch) {
+    if (after_ == AfterSave::keep || !terms) return;
+    const bool known = std::any_of(terms_.begin(), terms_.end(),
+                                   [&](const auto& other) { return other.grant == terms->grant; });
     if (known) return;
     ROCKLOCK_ASSERT(gate_ != nullptr);
-    batch.writes.push_back(gate_->promise(*let_in, after_));
-    let_in_.push_back(*let_in);
+    batch.writes.push_back(gate_->promise(*terms, after_));
+    terms_.push_back(*terms);
 }
 
 Result<void> AfterCommit::check() const {
     if (after_ == AfterSave::keep) return {};
-    if (let_in_.empty()) {
+    if (terms_.empty()) {
         return validation_error(
             "To release or downgrade a lock after a save, send its session and token with the "
             "save");
     }
-    const bool downgrades = std::all_of(let_in_.begin(), let_in_.end(),
-                                        [](const auto& let_in) { return let_in.downgrades; });
+    const bool downgrades = std::all_of(terms_.begin(), terms_.end(),
+                                        [](const auto& write) { return write.downgrades; });
     if (after_ == AfterSave::downgrade && !downgrades) {
         return validation_error(
             "To downgrade after a save, the grant must have no permits and no waiting conversion: "
@@ -71,7 +71,7 @@ Result<void> AfterCommit::check() const {
 }
 
 void AfterCommit::apply_after_save() const {
-    for (const auto& let_in : let_in_) gate_->apply_after_save(let_in, after_);
+    for (const auto& terms : terms_) gate_->apply_after_save(terms, after_);
 }
 
 void GuardedRead::begin() {

@@ -35,9 +35,9 @@ public:
     AfterCommit(LockGate* gate, AfterSave after) : gate_(gate), after_(after) {}
 
     // Called before the writes of a decision are checked.
-    void begin() { let_in_.clear(); }
+    void begin() { terms_.clear(); }
     // Adds the record of the promised release or downgrade to the batch.
-    void add(const std::optional<LockGate::WriteTerms>& let_in, Batch& batch);
+    void add(const std::optional<LockGate::WriteTerms>& terms, Batch& batch);
     // Errors: invalid_argument  no write was allowed by a grant that could be given up; or a grant
     //                           to be downgraded has permits or waits for a conversion
     Result<void> check() const;
@@ -47,7 +47,7 @@ public:
 private:
     LockGate* gate_;
     AfterSave after_;
-    std::vector<LockGate::WriteTerms> let_in_;
+    std::vector<LockGate::WriteTerms> terms_;
 };
 
 // Checks whether a read of bound tables is allowed. begin() is called before the read, and end()

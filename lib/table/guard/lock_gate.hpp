@@ -57,8 +57,8 @@ public:
     // Release or downgrade of the grant that allowed a write. promise() returns a record that is
     // part of the write's commit. After the commit, apply_after_save() gives the grant up and
     // removes the record. If a crash comes in between, this is done when the store is opened.
-    virtual Write promise(const WriteTerms& let_in, AfterSave after) const = 0;
-    virtual void apply_after_save(const WriteTerms& let_in, AfterSave after) = 0;
+    virtual Write promise(const WriteTerms& terms, AfterSave after) const = 0;
+    virtual void apply_after_save(const WriteTerms& terms, AfterSave after) = 0;
 
     // Locks the resources in mode `write` for work of the tables themselves, in a new session,
     // without waiting: all of them, or none. Returns nullopt if one is not available. The caller

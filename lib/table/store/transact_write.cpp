@@ -311,7 +311,7 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     append(std::move(token), with_token(decision.batch, transaction.apart));
     // If nothing is committed, no commit checks the preconditions, so they are checked here.
     if (system->any() && decision.batch.writes.empty()) {
-        const auto so = is_so(decision.batch, *storage_.snapshot(), clock_.now().boot);
+        const auto so = still_holds(decision.batch, *storage_.snapshot(), clock_.now().boot);
         if (!so) return Error(so.error());
         if (!*so) return std::optional<Decision>();
     }

@@ -26,9 +26,9 @@ std::vector<DraftId> drafts_of(const WriteItem& request) {
     return drafts;
 }
 
-std::vector<std::string> writers_of(const std::optional<LockGate::WriteTerms>& let_in) {
+std::vector<std::string> writers_of(const std::optional<LockGate::WriteTerms>& terms) {
     std::vector<std::string> writers;
-    if (let_in) writers.push_back(let_in->by);
+    if (terms) writers.push_back(terms->by);
     return writers;
 }
 
@@ -65,9 +65,9 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         Decision decision;
         Batch& batch = decision.batch;
         std::optional<LateWrite> late;
-        const auto let_in = guard_write(options_.gate, *plan->schema, *read.request, batch, late);
-        if (!let_in) {
-            refused = let_in.error();
+        const auto terms = guard_write(options_.gate, *plan->schema, *read.request, batch, late);
+        if (!terms) {
+            refused = terms.error();
             const auto snapshot = storage_.snapshot();
             return keep_instead(draft_moment(*snapshot), kept_of(*plan, std::move(late)), refused);
         }
@@ -77,15 +77,15 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         const auto version = versions_.next();
         if (!version) return Error(version.error());
         auto decided = decide_write(*plan, *current,
-                                    stamp_of(*version, *read.request, *let_in, clock_.now().wall));
+                                    stamp_of(*version, *read.request, *terms, clock_.now().wall));
         if (!decided) return std::move(decided).error();
         if (auto fits = AnswerLimit::check(decided->answer); !fits) return std::move(fits).error();
         batch.writes = std::move(decided->changes.writes);
         decision.count_changes = std::move(decided->changes.count_changes);
         after.begin();
-        after.add(*let_in, batch);
+        after.add(*terms, batch);
         if (auto checked = after.check(); !checked) return std::move(checked).error();
-        auto complete = complete_decision(drafts_of(*read.request), writers_of(*let_in), decision);
+        auto complete = complete_decision(drafts_of(*read.request), writers_of(*terms), decision);
         if (!complete) return std::move(complete).error();
         if (!mutated(Mutant::write_unguarded)) {
             add_preconditions(*plan, *current, batch.preconditions);

@@ -69,22 +69,22 @@ Result<void> decide_one(const MultiWrite& writes, const PlannedWrite& plan,
                         const WriteMoment& moment, DecidedWrites& all) {
     Batch& batch = all.decision.batch;
     const WriteItem& request = *plan.read->request;
-    std::optional<LockGate::WriteTerms> let_in;
+    std::optional<LockGate::WriteTerms> terms;
     if (request.kind != WriteItem::Kind::check) {
         std::optional<LateWrite> late;
         auto guarded = guard_write(moment.gate, *plan.schema, request, batch, late);
         if (late) all.late.push_back({&request, plan.row, *std::move(late)});
         if (!guarded) return std::move(guarded).error();
-        let_in = *std::move(guarded);
-        if (let_in) note_writer(let_in->by, all.writers);
-        moment.after.add(let_in, batch);
+        terms = *std::move(guarded);
+        if (terms) note_writer(terms->by, all.writers);
+        moment.after.add(terms, batch);
     }
     const auto current = read_current(plan, moment);
     if (!current) return Error(current.error());
     ROCKLOCK_ASSERT(all.found.size() == all.reasons.size() && !all.found.empty());
     all.found.back() = current->has_value();
     auto decided =
-        decide_write(plan, *current, stamp_of(moment.version, request, let_in, moment.now));
+        decide_write(plan, *current, stamp_of(moment.version, request, terms, moment.now));
     if (!decided) return std::move(decided).error();
     append(std::move(decided->changes), all.decision);
     all.answers.push_back(std::move(decided->answer));

@@ -199,8 +199,8 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
 }
 
 Stamp stamp_of(std::uint64_t version, const WriteItem& request,
-               const std::optional<LockGate::WriteTerms>& let_in, WallTime now) {
-    const std::string& by = let_in ? let_in->by : request.by;
+               const std::optional<LockGate::WriteTerms>& terms, WallTime now) {
+    const std::string& by = terms ? terms->by : request.by;
     if (by.empty()) return {version};
     return {version, LastWrite{by, now}};
 }

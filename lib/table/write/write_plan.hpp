@@ -63,7 +63,7 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
 // Returns the stamp of a write. The writer is the principal of the grant that allowed it; if there
 // is none, the writer that the request names.
 Stamp stamp_of(std::uint64_t version, const WriteItem& request,
-               const std::optional<LockGate::WriteTerms>& let_in, WallTime now);
+               const std::optional<LockGate::WriteTerms>& terms, WallTime now);
 
 // Adds the removal of an item without a request, on condition that the item has not changed since
 // it was read. For expired items.
