@@ -43,13 +43,13 @@ std::optional<Error> check_keys(const MultiWrite& writes) {
 }
 
 // A delete of an absent item in a batch consumes one unit more than alone. Recorded from DynamoDB.
-void count_vain_deletes(const MultiWrite& writes, DecidedWrites& decided) {
+void count_deletes_of_missing_items(const MultiWrite& writes, DecidedWrites& decided) {
     ROCKLOCK_ASSERT(decided.answers.size() == decided.found.size());
     ROCKLOCK_ASSERT(decided.answers.size() == writes.reads.size());
     for (std::size_t i = 0; i < decided.answers.size(); ++i) {
         auto& consumed = decided.answers[i].consumed;
-        const bool vain = writes.reads[i].request->kind == WriteItem::Kind::remove;
-        if (!vain || decided.found[i] || !consumed) continue;
+        const bool deletes = writes.reads[i].request->kind == WriteItem::Kind::remove;
+        if (!deletes || decided.found[i] || !consumed) continue;
         consumed->units += 1;
         if (consumed->table_units) *consumed->table_units += 1;
     }
@@ -102,7 +102,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
             return keep_instead(draft_moment(*snapshot), decided->late, refused);
         }
         if (auto over = users_.check(decided->decision.count_changes)) return *std::move(over);
-        count_vain_deletes(*writes, *decided);
+        count_deletes_of_missing_items(*writes, *decided);
         answers = std::move(decided->answers);
         return std::move(decided->decision);
     };
