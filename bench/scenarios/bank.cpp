@@ -108,7 +108,7 @@ void Bank::transfer_optimistically(Worker& worker, std::size_t among,
         if (done.error().code != ErrorCode::condition_failed) {
             give_up("transfer", done.error().message);
         }
-        ++worker.in_vain;
+        ++worker.wasted;
     }
     worker.waits.record(std::chrono::steady_clock::now() - start);
     ++worker.done;

@@ -23,7 +23,7 @@ public:
     // `thinks` between reading and saving.
     //
     // This one reads, and saves if neither account has changed since. If one has, it counts the
-    // attempt in Worker::in_vain and retries.
+    // attempt in Worker::wasted and retries.
     void transfer_optimistically(Worker& worker, std::size_t among,
                                  std::chrono::microseconds thinks);
     // Locks both accounts, reads them, saves, and releases the locks with the save.

@@ -68,7 +68,7 @@ void run(Setting& setting) {
                        [&bank, among](Worker& worker) {
                            bank.transfer_under_locks(worker, among, thinks);
                        })},
-            {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"vain", waste_of}});
+            {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"wasted", waste_of}});
         setting.compare({"optimistic transfers among " + std::to_string(among) + " accounts",
                          "transfers/s", "with locks of both accounts"},
                         rounds[0], rounds[1]);
@@ -106,8 +106,8 @@ Scenario optimistic() {
               Scale::log, "more"},
              {"late", "Time from the beginning to the saved transfer, 99th percentile", x,
               Scale::log, "microseconds", Scale::log, "less"},
-             {"vain", "Transfers that were repeated because an account had changed", x, Scale::log,
-              "percent of all attempts", Scale::linear, "less"}},
+             {"wasted", "Transfers that were repeated because an account had changed", x,
+              Scale::log, "percent of all attempts", Scale::linear, "less"}},
             run};
 }
 

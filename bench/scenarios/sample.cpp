@@ -32,9 +32,9 @@ double megabytes_of_process(const Sample& sample) { return sample.megabytes; }
 double megabytes_of_server(const Sample& sample) { return sample.server_megabytes; }
 
 double waste_of(const Sample& sample) {
-    const auto vain = static_cast<double>(sample.in_vain);
-    const double all = vain + static_cast<double>(sample.all_done());
-    return all == 0 ? 0 : 100 * vain / all;
+    const auto wasted = static_cast<double>(sample.wasted);
+    const double all = wasted + static_cast<double>(sample.all_done());
+    return all == 0 ? 0 : 100 * wasted / all;
 }
 
 std::vector<double> values_of(const std::vector<Sample>& samples, const Metric& metric) {

@@ -25,7 +25,7 @@ struct Sample {
     double server_processor_seconds = 0;
     double server_megabytes = 0;
     // For some scenarios: the number of failed attempts, and durations of a second kind.
-    std::uint64_t in_vain = 0;
+    std::uint64_t wasted = 0;
     Latencies other_waits;
 
     std::uint64_t all_done() const;

@@ -56,7 +56,7 @@ void as_they_come(Worker& worker, std::size_t size) {
             continue;
         }
         if (guard.error().code != ErrorCode::deadlock) give_up("acquire", guard.error().message);
-        ++worker.in_vain;
+        ++worker.wasted;
         guards.clear();
     }
     worker.waits.record(std::chrono::steady_clock::now() - start);
@@ -75,14 +75,14 @@ void run(Setting& setting) {
     Database database = setting.open(Store::durable);
     for (const std::string& size : setting.some<std::string>({"2", "3", "4", "6", "8"})) {
         const auto count = static_cast<std::size_t>(std::stoul(size));
-        const auto rounds =
-            setting.measure(size,
-                            {of_sets(database, "one atomic set", count, setting.duration(), as_one),
-                             of_sets(database, "one after the other, in order", count,
-                                     setting.duration(), in_order),
-                             of_sets(database, "one after the other, as they come", count,
-                                     setting.duration(), as_they_come)},
-                            {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"vain", waste_of}});
+        const auto rounds = setting.measure(
+            size,
+            {of_sets(database, "one atomic set", count, setting.duration(), as_one),
+             of_sets(database, "one after the other, in order", count, setting.duration(),
+                     in_order),
+             of_sets(database, "one after the other, as they come", count, setting.duration(),
+                     as_they_come)},
+            {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"wasted", waste_of}});
         setting.compare({"sets of " + size + " of 64, durable, 16 threads", "sets/s",
                          "one after the other, in order"},
                         rounds[0], rounds[1]);
@@ -105,7 +105,7 @@ Scenario sets() {
           "more"},
          {"late", "Time to wait for a whole set, 99th percentile", x, Scale::linear, "microseconds",
           Scale::log, "less"},
-         {"vain", "Sets that were repeated because of a deadlock", x, Scale::linear,
+         {"wasted", "Sets that were repeated because of a deadlock", x, Scale::linear,
           "percent of all attempts", Scale::linear, "less"}},
         run};
 }

@@ -91,7 +91,7 @@ Figures figures_of(const Scenario& scenario, const std::vector<Sample>& samples)
     if (any([](const Sample& one) { return one.done.size() > 1; })) {
         figures.emplace_back("Jain's index", fairness_of);
     }
-    if (any([](const Sample& one) { return one.in_vain > 0; })) {
+    if (any([](const Sample& one) { return one.wasted > 0; })) {
         figures.emplace_back("repeated, %", waste_of);
     }
     const bool served = any([](const Sample& one) { return one.server_megabytes > 0; });

@@ -30,7 +30,7 @@ void read_then_convert(Worker& worker, const std::string& document, bool writes)
         Guard guard = take(worker, {{.resource = document, .mode = Mode::read}}, each);
         hold(read_takes);
         if (writes && !convert(guard)) {
-            ++worker.in_vain;
+            ++worker.wasted;
             continue;
         }
         if (writes) hold(write_takes);
@@ -78,12 +78,12 @@ void run(Setting& setting) {
         const auto of = [&](const std::string& name, auto* once) {
             return of_readers(database, name, share, setting.duration(), once);
         };
-        const auto rounds =
-            setting.measure(writers,
-                            {of("read, converted to write", read_then_convert),
-                             of("write from the beginning", write_at_once),
-                             of("read or write, if that is known before", as_known)},
-                            {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"vain", waste_of}});
+        const auto rounds = setting.measure(
+            writers,
+            {of("read, converted to write", read_then_convert),
+             of("write from the beginning", write_at_once),
+             of("read or write, if that is known before", as_known)},
+            {{"rate", rate_of}, {"late", one_of_a_hundred_of}, {"wasted", waste_of}});
         setting.compare({"read and converted, " + writers + " of 100 write", "documents/s",
                          "write from the beginning"},
                         rounds[0], rounds[1]);
@@ -106,7 +106,7 @@ Scenario upgrades() {
           "documents a second", Scale::log, "more"},
          {"late", "Time from the first request to the end, 99th percentile", x, Scale::linear,
           "microseconds", Scale::log, "less"},
-         {"vain", "Upgrades that were repeated because another reader converted first", x,
+         {"wasted", "Upgrades that were repeated because another reader converted first", x,
           Scale::linear, "percent of all attempts", Scale::linear, "less"}},
         run};
 }

@@ -25,7 +25,7 @@ Sample sum_of(const std::vector<Worker>& workers) {
     Sample sample;
     for (const Worker& worker : workers) {
         sample.done.push_back(worker.done);
-        sample.in_vain += worker.in_vain;
+        sample.wasted += worker.wasted;
         sample.waits.add(worker.waits);
         sample.other_waits.add(worker.other_waits);
     }

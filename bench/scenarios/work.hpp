@@ -22,7 +22,7 @@ struct Worker {
     // Seeded with the client's number, so that every run uses the same sequence.
     std::mt19937_64 random{1};
     std::uint64_t done = 0;
-    std::uint64_t in_vain = 0;
+    std::uint64_t wasted = 0;
     Latencies waits;
     Latencies other_waits;
 
