@@ -37,8 +37,8 @@ KeyRange keys_of(const SystemTables::Range& range) {
 // page at a time, and where to continue if it is not the last page.
 template <typename Search>
 Result<std::vector<Item>> all_in(const SystemTables::Range& range, const Search& search) {
-    const KeyOfPlace key = [&](std::string_view resource, std::uint64_t number) {
-        return range.order->place(resource, number);
+    const KeyOfPosition key = [&](std::string_view resource, std::uint64_t number) {
+        return range.order->position(resource, number);
     };
     KeyRange keys = keys_of(range);
     std::vector<Item> items;
@@ -64,12 +64,12 @@ void rest_on(const SessionId& session, SystemRow& row) {
 }
 
 void rest_on(const LookupKey& asked, SystemRow& row) {
-    if (const auto* place = std::get_if<LockPosition>(&asked)) {
-        row.rests_on.push_back({Family::locks, records::grant_key(GrantId{place->grant})});
+    if (const auto* position = std::get_if<LockPosition>(&asked)) {
+        row.rests_on.push_back({Family::locks, records::grant_key(GrantId{position->grant})});
     } else if (const auto* session = std::get_if<SessionId>(&asked)) {
         rest_on(*session, row);
     } else {
-        const std::string& pattern = std::get<ClassPlace>(asked).pattern;
+        const std::string& pattern = std::get<ClassKey>(asked).pattern;
         row.rests_on.push_back({Family::locks, records::class_key(pattern)});
     }
 }
@@ -92,7 +92,7 @@ SystemRow row_of(const LookupKey& asked, const LookupResult& found) {
 }
 
 // Returns the key to look up. Returns none for events, and if the key is invalid.
-std::optional<LookupKey> looked_for(const SystemTables::Key& key) {
+std::optional<LookupKey> lookup_key_of(const SystemTables::Key& key) {
     if (key.table == locks_table) {
         const auto grant = number_of_key(key, "Grant");
         if (!grant) return std::nullopt;
@@ -103,7 +103,7 @@ std::optional<LookupKey> looked_for(const SystemTables::Key& key) {
         if (!session) return std::nullopt;
         return *session;
     }
-    if (key.table == classes_table) return ClassPlace{hash_of_key(key, "Pattern")};
+    if (key.table == classes_table) return ClassKey{hash_of_key(key, "Pattern")};
     return std::nullopt;
 }
 
@@ -123,12 +123,12 @@ const std::vector<SystemTable>& LockTables::tables() const {
 
 Result<std::vector<SystemRow>> LockTables::get(const std::vector<Key>& keys) {
     std::vector<SystemRow> rows(keys.size());
-    std::vector<LookupKey> places;
+    std::vector<LookupKey> lookup_keys;
     std::vector<std::size_t> asked;
     std::vector<AskedEvent> events;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (auto place = looked_for(keys[i])) {
-            places.push_back(*std::move(place));
+        if (auto lookup_key = lookup_key_of(keys[i])) {
+            lookup_keys.push_back(*std::move(lookup_key));
             asked.push_back(i);
         } else if (keys[i].table == history_table) {
             // Sequences begin at 1, so 0 finds no event.
@@ -136,10 +136,10 @@ Result<std::vector<SystemRow>> LockTables::get(const std::vector<Key>& keys) {
                               number_of_key(keys[i], "Sequence").value_or(0)});
         }
     }
-    const auto found = manager_.lookup(places);
+    const auto found = manager_.lookup(lookup_keys);
     if (!found) return Error(found.error());
     for (std::size_t i = 0; i < asked.size(); ++i) {
-        rows[asked[i]] = row_of(places[i], (*found)[i]);
+        rows[asked[i]] = row_of(lookup_keys[i], (*found)[i]);
     }
     if (events.empty()) return rows;
     if (auto added = add_events(events, rows); !added) return std::move(added).error();
@@ -174,13 +174,13 @@ Result<std::vector<Item>> LockTables::scan(const Range& range) {
 }
 
 Result<std::vector<Item>> LockTables::scan_locks(const Range& range) {
-    return all_in(range, [&](const KeyOfPlace& key, KeyRange keys) {
+    return all_in(range, [&](const KeyOfPosition& key, KeyRange keys) {
         return manager_.held({range.hash, key, std::move(keys)});
     });
 }
 
 Result<std::vector<Item>> LockTables::scan_history(const Range& range) {
-    return all_in(range, [&](const KeyOfPlace& key, KeyRange keys) {
+    return all_in(range, [&](const KeyOfPosition& key, KeyRange keys) {
         return manager_.events({range.hash, key, std::move(keys)});
     });
 }
@@ -190,7 +190,7 @@ Result<std::vector<Item>> LockTables::scan_sessions(const Range& range) {
     if (!sessions) return Error(sessions.error());
     FirstInRange<const SessionView*> first(keys_of(range));
     for (const SessionView& session : *sessions) {
-        first.offer(range.order->place(to_string(session.id)), &session);
+        first.offer(range.order->position(to_string(session.id)), &session);
     }
     std::vector<Item> items;
     for (const SessionView* session : first.take()) items.push_back(item_of(*session));
@@ -204,7 +204,7 @@ Result<std::vector<Item>> LockTables::scan_classes(const Range& range) {
     if (auto committed = manager_.lookup({}); !committed) return std::move(committed).error();
     FirstInRange<const LockClass*> first(keys_of(range));
     for (const LockClass& lock_class : classes) {
-        first.offer(range.order->place(lock_class.pattern), &lock_class);
+        first.offer(range.order->position(lock_class.pattern), &lock_class);
     }
     std::vector<Item> items;
     for (const LockClass* lock_class : first.take()) items.push_back(item_of(*lock_class));

@@ -224,8 +224,8 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
             }
             if (printed(waiter.acquire) != printed(request))
                 return refuse(ticket, ErrorCode::parameter_mismatch);
-            // The repeated request takes over the place in the queue. The client of the earlier one
-            // has disconnected.
+            // The repeated request takes over the position in the queue. The client of the earlier
+            // one has disconnected.
             refuse(waiter.ticket, ErrorCode::cancelled);
             waiter.ticket = ticket;
             waiter.until = std::nullopt;

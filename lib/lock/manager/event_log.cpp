@@ -143,12 +143,12 @@ std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
         search.first_.offer(search.key_(next->name(), next->sequence),
                             {std::string(next->name()), next->sequence});
     }
-    const auto places = search.first_.take();
+    const auto positions = search.first_.take();
     InRange<LockEvent> found;
-    for (const LockPosition& place : places) {
-        if (auto event = find(place.grant)) found.things.push_back(*std::move(event));
+    for (const LockPosition& position : positions) {
+        if (auto event = find(position.grant)) found.things.push_back(*std::move(event));
     }
-    if (!places.empty() && places.size() == search.max_) found.more = places.back();
+    if (!positions.empty() && positions.size() == search.max_) found.more = positions.back();
     return found;
 }
 

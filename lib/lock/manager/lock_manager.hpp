@@ -115,7 +115,7 @@ public:
 
     // Returns one result for each key, in the same order, all as of the same time. The results are
     // committed when this returns. Errors: those of the storage.
-    Result<std::vector<LookupResult>> lookup(const std::vector<LookupKey>& places);
+    Result<std::vector<LookupResult>> lookup(const std::vector<LookupKey>& keys);
     // Returns held locks in the order of their keys, like list(). If the table has at most 2,048
     // locks, the result is a consistent state. Errors: those of the storage.
     Result<InRange<Holder>> held(HeldSearch search);

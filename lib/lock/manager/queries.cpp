@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds lookup_pause{1};
 
 }  // namespace
 
-Result<std::vector<LookupResult>> LockManager::lookup(const std::vector<LookupKey>& places) {
+Result<std::vector<LookupResult>> LockManager::lookup(const std::vector<LookupKey>& keys) {
     if (auto error = core_->not_ours()) return *std::move(error);
     for (;;) {
         Core::DeferredActions after;
@@ -28,7 +28,7 @@ Result<std::vector<LookupResult>> LockManager::lookup(const std::vector<LookupKe
             MutexLock lock(core_->mutex);
             if (core_->failed) return *core_->failed;
             core_->check_time(after);
-            all = core_->table.lookup(places, core_->view_time());
+            all = core_->table.lookup(keys, core_->view_time());
             dependency = core_->commits.current();
             written = core_->commits.all_written();
             const BootTime now = core_->clock.now().boot;

@@ -30,7 +30,7 @@ public:
 // If a class derives from this, `new` allocates its objects in the arena.
 struct InArena {
     static void* operator new(std::size_t bytes) { return Arena::allocate(bytes); }
-    static void* operator new(std::size_t, void* place) noexcept { return place; }
+    static void* operator new(std::size_t, void* address) noexcept { return address; }
     static void operator delete(void* memory, std::size_t bytes) { Arena::free(memory, bytes); }
 };
 

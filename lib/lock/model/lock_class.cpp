@@ -119,10 +119,10 @@ const LockClass* ClassTable::find(std::string_view pattern) const {
 
 void ClassTable::put(LockClass lock_class) {
     remove(lock_class.pattern);
-    const auto place = std::find_if(classes_.begin(), classes_.end(), [&](const LockClass& c) {
+    const auto it = std::find_if(classes_.begin(), classes_.end(), [&](const LockClass& c) {
         return more_specific(lock_class.pattern, c.pattern);
     });
-    classes_.insert(place, std::move(lock_class));
+    classes_.insert(it, std::move(lock_class));
     note_limits();
 }
 

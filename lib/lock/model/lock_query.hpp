@@ -20,12 +20,12 @@
 namespace rocklock {
 
 // Identifies a class by its pattern.
-struct ClassPlace {
+struct ClassKey {
     std::string pattern;
 };
 
 // Identifies a held lock by its resource and grant, or a session, or a class.
-using LookupKey = std::variant<LockPosition, SessionId, ClassPlace>;
+using LookupKey = std::variant<LockPosition, SessionId, ClassKey>;
 
 struct LookupResult {
     std::variant<std::monostate, Holder, SessionView, LockClass> found;
@@ -43,18 +43,18 @@ struct KeyRange {
 };
 
 // Collects the first elements of a range from all elements that are offered.
-template <typename Place>
+template <typename Value>
 class FirstInRange {
 public:
     explicit FirstInRange(KeyRange range) : range_(std::move(range)) {}
 
-    void offer(std::string key, Place place) {
+    void offer(std::string key, Value value) {
         if (range_.max_rows == 0 || key < range_.first) return;
         if (!range_.last.empty() && key >= range_.last) return;
         const auto comes_before = [this](const Kept& a, const Kept& b) {
             return range_.forward ? a.key < b.key : b.key < a.key;
         };
-        Kept kept{std::move(key), std::move(place)};
+        Kept kept{std::move(key), std::move(value)};
         if (kept_.size() == range_.max_rows) {
             if (!comes_before(kept, kept_.front())) return;
             std::pop_heap(kept_.begin(), kept_.end(), comes_before);
@@ -65,21 +65,21 @@ public:
     }
 
     // Returns the collected elements in the order of the range, and empties the collection.
-    std::vector<Place> take() {
+    std::vector<Value> take() {
         std::sort(kept_.begin(), kept_.end(), [this](const Kept& a, const Kept& b) {
             return range_.forward ? a.key < b.key : b.key < a.key;
         });
-        std::vector<Place> places;
-        places.reserve(kept_.size());
-        for (Kept& kept : kept_) places.push_back(std::move(kept.place));
+        std::vector<Value> values;
+        values.reserve(kept_.size());
+        for (Kept& kept : kept_) values.push_back(std::move(kept.value));
         kept_.clear();
-        return places;
+        return values;
     }
 
 private:
     struct Kept {
         std::string key;
-        Place place;
+        Value value;
     };
 
     KeyRange range_;
@@ -89,7 +89,7 @@ private:
 
 // Returns the key of a resource and a grant, or of a resource and an event. It is called while the
 // table is locked, so it must be fast and must not access other state.
-using KeyOfPlace = std::function<std::string(std::string_view resource, std::uint64_t number)>;
+using KeyOfPosition = std::function<std::string(std::string_view resource, std::uint64_t number)>;
 
 // The results of a search.
 template <typename Thing>
@@ -104,7 +104,7 @@ struct InRange {
 class HeldSearch {
 public:
     // If `resource` is set, only that resource is searched.
-    HeldSearch(std::optional<std::string> resource, KeyOfPlace key, KeyRange range)
+    HeldSearch(std::optional<std::string> resource, KeyOfPosition key, KeyRange range)
         : resource_(std::move(resource)),
           key_(std::move(key)),
           max_(range.max_rows),
@@ -114,13 +114,13 @@ private:
     friend class LockTable;
 
     std::optional<std::string> resource_;
-    KeyOfPlace key_;
+    KeyOfPosition key_;
     std::size_t max_;
     FirstInRange<LockPosition> first_;
     // The part of the table that is searched next.
     std::size_t part_ = 0;
     // Set after all parts have been searched; then the holders at these positions are shown.
-    std::optional<std::vector<LockPosition>> places_;
+    std::optional<std::vector<LockPosition>> positions_;
     std::size_t shown_ = 0;
     InRange<Holder> found_;
 };
@@ -128,7 +128,7 @@ private:
 // A search over published events in the order of their keys, in steps.
 class EventSearch {
 public:
-    EventSearch(std::optional<std::string> resource, KeyOfPlace key, KeyRange range)
+    EventSearch(std::optional<std::string> resource, KeyOfPosition key, KeyRange range)
         : resource_(std::move(resource)),
           key_(std::move(key)),
           max_(range.max_rows),
@@ -138,7 +138,7 @@ private:
     friend class EventLog;
 
     std::optional<std::string> resource_;
-    KeyOfPlace key_;
+    KeyOfPosition key_;
     std::size_t max_;
     // A resource and a sequence.
     FirstInRange<LockPosition> first_;

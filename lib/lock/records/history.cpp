@@ -193,13 +193,13 @@ struct HistoryPosition {
 };
 
 std::optional<HistoryPosition> parse_position(std::string_view next) {
-    HistoryPosition place;
+    HistoryPosition position;
     const char* const end = next.data() + next.size();
-    const auto shown = std::from_chars(next.data(), end, place.shown);
+    const auto shown = std::from_chars(next.data(), end, position.shown);
     if (shown.ec != std::errc{} || shown.ptr == end || *shown.ptr != ':') return std::nullopt;
-    const auto link = std::from_chars(shown.ptr + 1, end, place.link);
+    const auto link = std::from_chars(shown.ptr + 1, end, position.link);
     if (link.ec != std::errc{} || link.ptr != end) return std::nullopt;
-    return place;
+    return position;
 }
 
 // Follows the chain of grants on one name through their records, and merges the rows of the table
@@ -284,14 +284,14 @@ Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& r
         return Error(ErrorCode::invalid_argument, "limit is out of range: give 1 to 1,000");
     }
     if (!request.next.empty()) {
-        const auto place = parse_position(request.next);
-        if (!place) {
+        const auto position = parse_position(request.next);
+        if (!position) {
             return Error(ErrorCode::invalid_argument,
                          "next is not the value that an earlier page returned");
         }
-        last = GrantId{place->link};
+        last = GrantId{position->link};
         std::erase_if(present, [&](const HistoryRow& row) {
-            return number(row.holder.grant) >= place->shown;
+            return number(row.holder.grant) >= position->shown;
         });
     }
     return HistoryReading(storage, request, last, std::move(present)).run();

@@ -185,7 +185,7 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
     Wait* const waiting = waits.find(seen->second.waiting);
     if (waiting != nullptr && waiting->request == id) {
         if (waiting->fingerprint != fingerprint) return differs();
-        // The repeated request takes over the place in the queue, because the connection of the
+        // The repeated request takes over the position in the queue, because the connection of the
         // earlier one is assumed to be lost.
         refuse(waiting->ticket, {ErrorCode::cancelled,
                                  "the same request was sent again, and the later one waits now"});

@@ -3,7 +3,7 @@
 //     lock_table.cpp     apply(): passes the event to its handler, then calls serve_queues()
 //     session.cpp        opens, renews, joins a process to, closes and expires sessions
 //     resolve.cpp        determines the locks that a request needs from the locks that it names
-//     acquire.cpp        turns a request into a grant, a refusal or places in the queues
+//     acquire.cpp        turns a request into a grant, a refusal or entries in the queues
 //     granting.cpp       makes grants, their records and answers; reacquires
 //     conflicts.cpp      finds conflicts of a request; only reads
 //     wait.cpp           queues, the choice of the next waiter to be served, and timeouts

@@ -171,7 +171,7 @@ public:
     std::optional<InRange<Holder>> search(HeldSearch& search, Instant now) const;
     // Returns one result for each key, in the same order. A result is empty if its object does not
     // exist.
-    std::vector<LookupResult> lookup(const std::vector<LookupKey>& places, Instant now) const;
+    std::vector<LookupResult> lookup(const std::vector<LookupKey>& keys, Instant now) const;
     std::vector<Grant> grants(const SessionId& session, Instant now) const;
     // Returns the session without its secret. Errors: session_not_found, session_expired.
     Result<SessionInfo> session(const SessionId& session, Instant now) const;
@@ -229,10 +229,10 @@ private:
     struct Core;
 
     std::size_t search_part(std::size_t part, LockSearch& search) const;
-    void show_found(const LockPosition& place, LockSearch& search) const;
-    // Returns the holder if the lock at `place` is still held.
-    std::optional<Holder> holder_at(const LockPosition& place) const;
-    LookupResult lookup_one(const LockPosition& place) const;
+    void show_found(const LockPosition& position, LockSearch& search) const;
+    // Returns the holder if the lock at `position` is still held.
+    std::optional<Holder> holder_at(const LockPosition& position) const;
+    LookupResult lookup_one(const LockPosition& position) const;
     LookupResult lookup_one(const SessionId& id) const;
     std::size_t offer_held(const lock_model::Resource& resource, HeldSearch& search) const;
 

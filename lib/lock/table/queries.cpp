@@ -18,20 +18,20 @@ constexpr std::size_t holders_a_step = 2048;
 
 }  // namespace
 
-std::optional<Holder> LockTable::holder_at(const LockPosition& place) const {
-    const auto grant = core_->grants.find(place.grant);
+std::optional<Holder> LockTable::holder_at(const LockPosition& position) const {
+    const auto grant = core_->grants.find(position.grant);
     if (grant == core_->grants.end() || !lock_model::live(**grant, core_->now.boot))
         return std::nullopt;
     for (const Hold& hold : (*grant)->holds()) {
-        if (hold.resource->name() == place.resource) return core_->show_holder(hold);
+        if (hold.resource->name() == position.resource) return core_->show_holder(hold);
     }
     return std::nullopt;
 }
 
-LookupResult LockTable::lookup_one(const LockPosition& place) const {
+LookupResult LockTable::lookup_one(const LockPosition& position) const {
     LookupResult result;
-    if (auto holder = holder_at(place)) {
-        const lock_model::Grant& grant = **core_->grants.find(place.grant);
+    if (auto holder = holder_at(position)) {
+        const lock_model::Grant& grant = **core_->grants.find(position.grant);
         result.until = std::min(grant.session->deadline, grant.cap());
         result.found = *std::move(holder);
     }
@@ -49,18 +49,17 @@ LookupResult LockTable::lookup_one(const SessionId& id) const {
     return result;
 }
 
-std::vector<LookupResult> LockTable::lookup(const std::vector<LookupKey>& places,
-                                            Instant now) const {
+std::vector<LookupResult> LockTable::lookup(const std::vector<LookupKey>& keys, Instant now) const {
     const Core::AsOf moment(*core_, now);
     std::vector<LookupResult> all;
     std::optional<std::vector<LockClass>> known;
-    for (const LookupKey& place : places) {
-        if (const auto* held = std::get_if<LockPosition>(&place)) {
+    for (const LookupKey& key : keys) {
+        if (const auto* held = std::get_if<LockPosition>(&key)) {
             all.push_back(lookup_one(*held));
-        } else if (const auto* session = std::get_if<SessionId>(&place)) {
+        } else if (const auto* session = std::get_if<SessionId>(&key)) {
             all.push_back(lookup_one(*session));
         } else {
-            const std::string& pattern = std::get<ClassPlace>(place).pattern;
+            const std::string& pattern = std::get<ClassKey>(key).pattern;
             if (!known) known = core_->classes.all();
             const auto found = std::find_if(known->begin(), known->end(), [&](const auto& other) {
                 return other.pattern == pattern;
@@ -96,14 +95,15 @@ std::optional<InRange<Holder>> LockTable::search(HeldSearch& search, Instant now
             seen += offer_held(*resource, search);
         }
     }
-    if (!search.places_) {
-        search.places_ = search.first_.take();
-        const auto& places = *search.places_;
-        if (!places.empty() && places.size() == search.max_) search.found_.more = places.back();
+    if (!search.positions_) {
+        search.positions_ = search.first_.take();
+        const auto& positions = *search.positions_;
+        if (!positions.empty() && positions.size() == search.max_)
+            search.found_.more = positions.back();
     }
-    for (std::size_t rows = 0; search.shown_ < search.places_->size(); ++search.shown_, ++rows) {
+    for (std::size_t rows = 0; search.shown_ < search.positions_->size(); ++search.shown_, ++rows) {
         if (rows > holders_a_step) return std::nullopt;
-        auto holder = holder_at((*search.places_)[search.shown_]);
+        auto holder = holder_at((*search.positions_)[search.shown_]);
         if (holder) search.found_.things.push_back(*std::move(holder));
     }
     return std::move(search.found_);

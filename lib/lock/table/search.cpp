@@ -1,7 +1,7 @@
 // Searches over the whole table, in steps of limited duration.
 //
-// A search first collects the places of matching rows, one part of the table per iteration, and
-// sorts them. It then makes a row for each place that still exists.
+// A search first collects the positions of matching rows, one part of the table per iteration, and
+// sorts them. It then makes a row for each position that still exists.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -24,20 +24,20 @@ constexpr std::size_t locks_a_step = 2048;
 // Smaller, because a row of a session takes longer.
 constexpr std::size_t sessions_a_step = 512;
 
-std::optional<LockPosition> parse_place(std::string_view next) {
+std::optional<LockPosition> parse_lock_position(std::string_view next) {
     const std::size_t colon = next.find(':');
     if (colon == std::string_view::npos || colon == 0 || colon > 19) return std::nullopt;
-    LockPosition place;
+    LockPosition position;
     for (const char digit : next.substr(0, colon)) {
         if (digit < '0' || digit > '9') return std::nullopt;
-        place.grant = place.grant * 10 + static_cast<std::uint64_t>(digit - '0');
+        position.grant = position.grant * 10 + static_cast<std::uint64_t>(digit - '0');
     }
-    place.resource = next.substr(colon + 1);
-    return place;
+    position.resource = next.substr(colon + 1);
+    return position;
 }
 
-std::string text_of(const LockPosition& place) {
-    return std::to_string(place.grant) + ":" + place.resource;
+std::string text_of(const LockPosition& position) {
+    return std::to_string(position.grant) + ":" + position.resource;
 }
 
 bool asked_for(const ListLocks& request, const Resource& at, const ClassTable& classes) {
@@ -62,7 +62,7 @@ Result<LockSearch> LockSearch::begin(const ListLocks& request) {
     }
     std::optional<LockPosition> after;
     if (!request.next.empty()) {
-        after = parse_place(request.next);
+        after = parse_lock_position(request.next);
         if (!after)
             return Error(ErrorCode::invalid_argument,
                          "next is not the value that an earlier page returned");
@@ -117,9 +117,9 @@ std::size_t LockTable::search_part(std::size_t part, LockSearch& search) const {
     return seen;
 }
 
-// Adds a row for a place if its lock is still held.
-void LockTable::show_found(const LockPosition& place, LockSearch& search) const {
-    auto holder = holder_at(place);
+// Adds a row for a position if its lock is still held.
+void LockTable::show_found(const LockPosition& position, LockSearch& search) const {
+    auto holder = holder_at(position);
     if (!holder) return;
     const std::string& asker = search.request_.asker;
     holder->you = !asker.empty() && holder->principal == asker;

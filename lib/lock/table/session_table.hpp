@@ -84,9 +84,9 @@ private:
 
     Session& insert(std::unique_ptr<Session> made) {
         const SessionId id = made->id;
-        const auto [place, added] = by_id_.emplace(id, std::move(made));
+        const auto [it, added] = by_id_.emplace(id, std::move(made));
         ROCKLOCK_ASSERT(added);
-        return *place->second;
+        return *it->second;
     }
 
     boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, IdHash> by_id_;

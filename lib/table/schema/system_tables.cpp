@@ -4,14 +4,14 @@
 
 namespace rocklock {
 
-std::string RowOrder::place(std::string_view hash) const {
+std::string RowOrder::position(std::string_view hash) const {
     std::string bytes = prefix_;
     append_partition(bytes, AttributeValue(hash));
     return bytes;
 }
 
-std::string RowOrder::place(std::string_view hash, std::uint64_t range) const {
-    std::string bytes = place(hash);
+std::string RowOrder::position(std::string_view hash, std::uint64_t range) const {
+    std::string bytes = position(hash);
     append_key_value(bytes, AttributeValue(Number(range)));
     return bytes;
 }

@@ -35,8 +35,8 @@ public:
     // `prefix` is the common prefix of all rows of the table.
     explicit RowOrder(std::string prefix) : prefix_(std::move(prefix)) {}
 
-    std::string place(std::string_view hash) const;
-    std::string place(std::string_view hash, std::uint64_t range) const;
+    std::string position(std::string_view hash) const;
+    std::string position(std::string_view hash, std::uint64_t range) const;
 
 private:
     std::string prefix_;
@@ -63,7 +63,7 @@ public:
         std::size_t table = 0;
         const AttributeMap* key = nullptr;
     };
-    // The rows of one table with first <= place < last; if `last` is empty, there is no upper
+    // The rows of one table with first <= position < last; if `last` is empty, there is no upper
     // limit. Lifetime: borrows the order.
     struct Range {
         std::size_t table = 0;
