@@ -25,9 +25,9 @@ struct Timer {
     BootTime at{};
     // The object to which the timer belongs. The user of the heap knows its type.
     void* owner = nullptr;
-    std::uint32_t place = idle;
+    std::uint32_t index = idle;
 
-    bool armed() const { return place != idle; }
+    bool armed() const { return index != idle; }
 };
 
 class TimerHeap {
@@ -37,7 +37,7 @@ public:
     // Returns the earliest timer. Undefined if the heap is empty.
     Timer& top() const {
         Timer& first = *heap_.front().timer;
-        ROCKLOCK_ASSERT(first.place == 0 && first.at == heap_.front().at);
+        ROCKLOCK_ASSERT(first.index == 0 && first.at == heap_.front().at);
         return first;
     }
 
@@ -49,17 +49,17 @@ public:
             heap_.emplace_back();
             return rise(size() - 1, {at, &timer});
         }
-        sift(timer.place, {at, &timer});
+        sift(timer.index, {at, &timer});
     }
 
     void remove(Timer& timer) {
         if (!timer.armed()) return;
-        const std::size_t place = timer.place;
-        ROCKLOCK_ASSERT(place < heap_.size() && heap_[place].timer == &timer);
-        timer.place = Timer::idle;
+        const std::size_t index = timer.index;
+        ROCKLOCK_ASSERT(index < heap_.size() && heap_[index].timer == &timer);
+        timer.index = Timer::idle;
         const Entry last = heap_.back();
         heap_.pop_back();
-        if (place < heap_.size()) sift(place, last);
+        if (index < heap_.size()) sift(index, last);
     }
 
 private:
@@ -69,43 +69,43 @@ private:
     };
     static constexpr std::size_t branches = 4;
 
-    void put(std::size_t place, const Entry& entry) {
-        heap_[place] = entry;
-        entry.timer->place = static_cast<std::uint32_t>(place);
+    void put(std::size_t index, const Entry& entry) {
+        heap_[index] = entry;
+        entry.timer->index = static_cast<std::uint32_t>(index);
     }
 
-    // Puts the entry at `place`, which is free, or moves it up or down to its position.
-    void sift(std::size_t place, const Entry& entry) {
-        const bool above = place > 0 && entry.at < heap_[(place - 1) / branches].at;
-        above ? rise(place, entry) : sink(place, entry);
+    // Puts the entry at `index`, which is free, or moves it up or down to its position.
+    void sift(std::size_t index, const Entry& entry) {
+        const bool above = index > 0 && entry.at < heap_[(index - 1) / branches].at;
+        above ? rise(index, entry) : sink(index, entry);
     }
 
-    void rise(std::size_t place, const Entry& entry) {
-        while (place > 0) {
-            const std::size_t parent = (place - 1) / branches;
+    void rise(std::size_t index, const Entry& entry) {
+        while (index > 0) {
+            const std::size_t parent = (index - 1) / branches;
             if (heap_[parent].at <= entry.at) break;
-            put(place, heap_[parent]);
-            place = parent;
+            put(index, heap_[parent]);
+            index = parent;
         }
-        put(place, entry);
+        put(index, entry);
     }
 
-    void sink(std::size_t place, const Entry& entry) {
+    void sink(std::size_t index, const Entry& entry) {
         for (;;) {
-            const std::size_t first = branches * place + 1;
+            const std::size_t first = branches * index + 1;
             const std::size_t end = std::min(first + branches, heap_.size());
-            std::size_t earliest_place = place;
+            std::size_t earliest_index = index;
             BootTime earliest = entry.at;
             for (std::size_t child = first; child < end; ++child) {
                 if (heap_[child].at >= earliest) continue;
-                earliest_place = child;
+                earliest_index = child;
                 earliest = heap_[child].at;
             }
-            if (earliest_place == place) break;
-            put(place, heap_[earliest_place]);
-            place = earliest_place;
+            if (earliest_index == index) break;
+            put(index, heap_[earliest_index]);
+            index = earliest_index;
         }
-        put(place, entry);
+        put(index, entry);
     }
 
     std::vector<Entry> heap_;
