@@ -197,7 +197,7 @@ std::shared_ptr<KeptSession> SessionKeeper::keep(const SessionInfo& info,
     MutexLock lock(mutex_);
     Entry& entry = sessions_[info.id];
     entry.session = kept;
-    place(entry, kept->next_check());
+    schedule(entry, kept->next_check());
     return kept;
 }
 
@@ -207,18 +207,18 @@ void SessionKeeper::changed(const KeptSession& session) {
     if (found == sessions_.end() || found->second.session.get() != &session) return;
     // next_check() is called with the mutex held, so that of two concurrent calls the last one uses
     // the newest times.
-    place(found->second, session.next_check());
+    schedule(found->second, session.next_check());
 }
 
 void SessionKeeper::forget(const KeptSession& session) {
     MutexLock lock(mutex_);
     const auto found = sessions_.find(session.id);
     if (found == sessions_.end() || found->second.session.get() != &session) return;
-    place(found->second, std::nullopt);
+    schedule(found->second, std::nullopt);
     sessions_.erase(found);
 }
 
-void SessionKeeper::place(Entry& entry, std::optional<BootTime> at) {
+void SessionKeeper::schedule(Entry& entry, std::optional<BootTime> at) {
     if (entry.at) queue_.erase({*entry.at, entry.session->id});
     entry.at = at;
     if (!at) return;
@@ -239,7 +239,7 @@ SessionKeeper::Sessions SessionKeeper::take_due(std::size_t max_sessions) {
     while (due.size() < max_sessions && !queue_.empty() && queue_.begin()->first <= now) {
         Entry& entry = sessions_.at(queue_.begin()->second);
         due.push_back(entry.session);
-        place(entry, std::nullopt);
+        schedule(entry, std::nullopt);
     }
     return due;
 }

@@ -162,7 +162,7 @@ private:
     void renew(const Sessions& sessions) ROCKLOCK_EXCLUDES(mutex_);
     void take_in(KeptSession& session, const Result<SessionInfo>& renewed)
         ROCKLOCK_EXCLUDES(mutex_);
-    void place(Entry& entry, std::optional<BootTime> at) ROCKLOCK_REQUIRES(mutex_);
+    void schedule(Entry& entry, std::optional<BootTime> at) ROCKLOCK_REQUIRES(mutex_);
     std::optional<BootTime> next() const ROCKLOCK_REQUIRES(mutex_);
     void add_news(Notifications notifications) ROCKLOCK_EXCLUDES(mutex_);
     std::chrono::milliseconds jitter(const KeepingTimes& times) ROCKLOCK_EXCLUDES(mutex_);
