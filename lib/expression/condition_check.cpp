@@ -73,8 +73,8 @@ public:
     }
 
 private:
-    static void keep(std::optional<std::string>& place, std::optional<std::string> text) {
-        if (!place) place = std::move(text);
+    static void keep(std::optional<std::string>& target, std::optional<std::string> text) {
+        if (!target) target = std::move(text);
     }
     void visit(const Node& node);
     void check(const Node& node);

@@ -166,8 +166,8 @@ private:
     std::optional<Error> check_unused() { return binder_.check_unused(); }
     std::optional<Error> read_key_clauses();
 
-    // Parses and binds a condition. Leaves `place` empty if there is no text.
-    std::optional<Error> read_into(std::optional<Condition>& place, ExpressionKind kind,
+    // Parses and binds a condition. Leaves `target` empty if there is no text.
+    std::optional<Error> read_into(std::optional<Condition>& target, ExpressionKind kind,
                                    const std::optional<std::string>& text);
 
     RequestKind kind_;
@@ -176,11 +176,11 @@ private:
     RequestExpressions result_;
 };
 
-// Stores the value of a result in `place`, or returns its error.
-template <typename T, typename Place>
-std::optional<Error> store(Result<T> result, Place& place) {
+// Stores the value of a result in `target`, or returns its error.
+template <typename T, typename Target>
+std::optional<Error> store(Result<T> result, Target& target) {
     if (!result) return std::move(result).error();
-    place = *std::move(result);
+    target = *std::move(result);
     return std::nullopt;
 }
 
@@ -248,12 +248,12 @@ std::optional<Error> RequestReader::read_update() {
     return store(bind_update(*std::move(tree), binder_), result_.update);
 }
 
-std::optional<Error> RequestReader::read_into(std::optional<Condition>& place, ExpressionKind kind,
+std::optional<Error> RequestReader::read_into(std::optional<Condition>& target, ExpressionKind kind,
                                               const std::optional<std::string>& text) {
     if (!text) return std::nullopt;
     auto tree = shared(parse_condition(kind, *text));
     if (!tree) return std::move(tree).error();
-    return store(bind_condition(*std::move(tree), binder_), place);
+    return store(bind_condition(*std::move(tree), binder_), target);
 }
 
 std::optional<Error> RequestReader::read_condition() {

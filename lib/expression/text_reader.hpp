@@ -73,8 +73,8 @@ public:
     std::optional<Error> first_fault() const;
 
 private:
-    static void keep(std::optional<std::string>& place, std::string text) {
-        if (!place) place = std::move(text);
+    static void keep(std::optional<std::string>& target, std::string text) {
+        if (!target) target = std::move(text);
     }
     bool read_name();
     bool read_index();
