@@ -206,19 +206,19 @@ AttributeValue* AttributeMap::find(std::string_view name) noexcept {
 }
 
 AttributeValue& AttributeMap::set(std::string_view name, AttributeValue value) {
-    auto place = std::lower_bound(attributes_.begin(), attributes_.end(), name, named_before);
-    if (place == attributes_.end() || place->name != name) {
-        place = attributes_.insert(place, Attribute{std::string(name), std::move(value)});
+    auto it = std::lower_bound(attributes_.begin(), attributes_.end(), name, named_before);
+    if (it == attributes_.end() || it->name != name) {
+        it = attributes_.insert(it, Attribute{std::string(name), std::move(value)});
     } else {
-        place->value = std::move(value);
+        it->value = std::move(value);
     }
-    return place->value;
+    return it->value;
 }
 
 bool AttributeMap::erase(std::string_view name) {
-    const auto place = std::lower_bound(attributes_.begin(), attributes_.end(), name, named_before);
-    if (place == attributes_.end() || place->name != name) return false;
-    attributes_.erase(place);
+    const auto it = std::lower_bound(attributes_.begin(), attributes_.end(), name, named_before);
+    if (it == attributes_.end() || it->name != name) return false;
+    attributes_.erase(it);
     return true;
 }
 

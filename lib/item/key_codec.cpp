@@ -56,7 +56,7 @@ constexpr std::size_t max_pairs = 20;
 
 struct Pairs {
     // The position of the first pair: 0 to 127.
-    std::uint8_t place = 0;
+    std::uint8_t position = 0;
     std::size_t size = 0;
     std::array<std::uint8_t, max_pairs> pairs{};
 };
@@ -65,7 +65,7 @@ Pairs pairs_of(const Number::Parts& parts) {
     const DigitText digits(join(parts.high, parts.low));
     const int magnitude = parts.exponent + static_cast<int>(digits.size) - 1;
     Pairs made;
-    made.place = static_cast<std::uint8_t>(half_down(magnitude) - lowest_pair);
+    made.position = static_cast<std::uint8_t>(half_down(magnitude) - lowest_pair);
     const auto digit = [&](std::size_t at) { return at < digits.size ? digits.text[at] - '0' : 0; };
     std::size_t at = 0;
     // If the exponent of the first digit is even, the digit is alone in its pair.
@@ -81,7 +81,7 @@ void append_number(std::string& out, const Number& number) {
     append_tag(out, number.is_negative() ? Tag::negative : Tag::positive);
     const std::uint8_t inversion = number.is_negative() ? 0xFF : 0;
     const auto pairs = pairs_of(number.parts());
-    append_u8(out, pairs.place ^ inversion);
+    append_u8(out, pairs.position ^ inversion);
     for (std::size_t i = 0; i < pairs.size; ++i) {
         const auto more = i + 1 < pairs.size ? 1U : 0U;
         append_u8(out, static_cast<std::uint8_t>((pairs.pairs[i] * 2U + more) ^ inversion));
@@ -90,7 +90,7 @@ void append_number(std::string& out, const Number& number) {
 
 // Returns none if the pairs are not the encoding of a number.
 std::optional<Number> number_of(const Pairs& pairs, bool negative) {
-    if (pairs.place > 127 || pairs.pairs[0] == 0) return std::nullopt;
+    if (pairs.position > 127 || pairs.pairs[0] == 0) return std::nullopt;
     const auto last = pairs.pairs[pairs.size - 1];
     // Whether the last pair has only one significant digit, its first one.
     const bool half = last % 10 == 0;
@@ -101,7 +101,7 @@ std::optional<Number> number_of(const Pairs& pairs, bool negative) {
         coefficient = coefficient * 100 + pairs.pairs[i];
     coefficient = half ? coefficient * 10 + last / 10 : coefficient * 100 + last;
     const int exponent =
-        (pairs.place + lowest_pair - static_cast<int>(pairs.size) + 1) * 2 + (half ? 1 : 0);
+        (pairs.position + lowest_pair - static_cast<int>(pairs.size) + 1) * 2 + (half ? 1 : 0);
     return Number::from_parts({.high = high_half(coefficient),
                                .low = low_half(coefficient),
                                .exponent = static_cast<std::int16_t>(exponent),
@@ -111,10 +111,10 @@ std::optional<Number> number_of(const Pairs& pairs, bool negative) {
 std::optional<Number> take_number(std::string_view& bytes, bool negative) {
     const std::uint8_t inversion = negative ? 0xFF : 0;
     Reader reader(bytes);
-    const auto place = reader.u8();
-    if (!place) return std::nullopt;
+    const auto position = reader.u8();
+    if (!position) return std::nullopt;
     Pairs pairs;
-    pairs.place = *place ^ inversion;
+    pairs.position = *position ^ inversion;
     for (bool more = true; more;) {
         const auto byte = reader.u8();
         if (!byte || pairs.size == max_pairs) return std::nullopt;

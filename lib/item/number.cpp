@@ -71,7 +71,7 @@ public:
     Uint128 coefficient() const { return long_ ? wide_ : Uint128{narrow_}; }
     std::int64_t digits() const { return digits_; }
     // The decimal exponent of the last digit that is not zero. For zero, the exponent in the text.
-    std::int64_t exponent() const { return place_ + written_; }
+    std::int64_t exponent() const { return digit_exponent_ + written_; }
 
 private:
     // Larger than any exponent that the digits of a text could compensate.
@@ -94,15 +94,15 @@ private:
     }
 
     void take_digits(bool fraction) {
-        std::int64_t place = 0;
+        std::int64_t digit_exponent = 0;
         while (const auto digit = take_digit()) {
-            if (fraction) --place;
+            if (fraction) --digit_exponent;
             if (*digit != 0) {
                 append(*digit);
-                place_ = place;
+                digit_exponent_ = digit_exponent;
             } else if (digits_ > 0) {
                 ++zeros_;
-                if (!fraction) ++place_;
+                if (!fraction) ++digit_exponent_;
             }
         }
     }
@@ -143,7 +143,7 @@ private:
     std::uint64_t narrow_ = 0;
     Uint128 wide_ = 0;
     bool long_ = false;
-    std::int64_t place_ = 0;
+    std::int64_t digit_exponent_ = 0;
     std::int64_t written_ = 0;
 };
 

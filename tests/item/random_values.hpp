@@ -52,9 +52,9 @@ public:
                 text += std::to_string(digit);
             }
             text += 'e';
-            const auto place =
+            const auto exponent =
                 below(3) == 0 ? static_cast<int>(below(293)) - 167 : static_cast<int>(below(5)) - 2;
-            const auto made = Number::parse(text + std::to_string(place));
+            const auto made = Number::parse(text + std::to_string(exponent));
             if (made) return *made;
         }
     }
