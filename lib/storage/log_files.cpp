@@ -143,29 +143,29 @@ public:
 
     IOStatus Read(std::size_t size, const IOOptions& options, Slice* result, char* scratch,
                   IODebugContext* debug) override {
-        const std::uint64_t from = place_;
+        const std::uint64_t from = offset_;
         const auto count = std::min<std::uint64_t>(size, end_ - from);
         auto status = target()->Read(count, options, result, scratch, debug);
         if (!status.ok()) return status;
-        place_ += result->size();
+        offset_ += result->size();
         if (!gap_) return status;
         const std::uint64_t kind = *gap_ + LogTail::kind_at;
-        if (kind < from || kind >= place_) return status;
+        if (kind < from || kind >= offset_) return status;
         std::copy_n(result->data(), result->data() == scratch ? 0 : result->size(), scratch);
         scratch[kind - from] = no_kind_at_all;
         *result = Slice(scratch, result->size());
         return status;
     }
     IOStatus Skip(std::uint64_t size) override {
-        const auto count = std::min(size, end_ - place_);
-        place_ += count;
+        const auto count = std::min(size, end_ - offset_);
+        offset_ += count;
         return target()->Skip(count);
     }
 
 private:
     const std::uint64_t end_;
     const std::optional<std::uint64_t> gap_;
-    std::uint64_t place_ = 0;
+    std::uint64_t offset_ = 0;
 };
 
 class LogFiles final : public rocksdb::FileSystemWrapper {

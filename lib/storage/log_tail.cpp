@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t length_at = 4;
 
-unsigned char byte_at(std::string_view bytes, std::size_t place) {
-    return static_cast<unsigned char>(bytes[place]);
+unsigned char byte_at(std::string_view bytes, std::size_t offset) {
+    return static_cast<unsigned char>(bytes[offset]);
 }
 
 std::size_t length_in(std::string_view header) {
@@ -57,23 +57,23 @@ void LogTail::read(std::string_view block) {
 }
 
 void LogTail::follow(std::string_view block) {
-    std::size_t place = 0;
-    while (place + header_bytes <= block.size() && byte_at(block, place + kind_at) != 0) {
-        const std::string_view record = record_at(block.substr(place));
+    std::size_t offset = 0;
+    while (offset + header_bytes <= block.size() && byte_at(block, offset + kind_at) != 0) {
+        const std::string_view record = record_at(block.substr(offset));
         if (record.empty()) {
             unrecognized_ = true;
             return;
         }
         last_ = record;
-        place += record.size();
-        last_end_ = length_ + place;
+        offset += record.size();
+        last_end_ = length_ + offset;
     }
-    ROCKLOCK_ASSERT(place <= block.size());
-    const bool trailer = block.size() == block_bytes && place + header_bytes > block.size();
-    if (trailer || place == block.size()) return;
-    zeros_ = length_ + place;
+    ROCKLOCK_ASSERT(offset <= block.size());
+    const bool trailer = block.size() == block_bytes && offset + header_bytes > block.size();
+    if (trailer || offset == block.size()) return;
+    zeros_ = length_ + offset;
     written_ = *zeros_;
-    note_written(block.substr(place), *zeros_);
+    note_written(block.substr(offset), *zeros_);
 }
 
 void LogTail::note_written(std::string_view rest, std::uint64_t from) {

@@ -203,11 +203,11 @@ Result<void> copy_file(const fs::path& from, const fs::path& to,
 
 Result<void> make_copy(const std::string& directory, const std::vector<Write>& marks,
                        const std::function<Result<void>(const std::string& database)>& fill) {
-    CopyDirectory place(directory);
-    if (auto taken = place.take(); !taken) return taken;
-    if (auto filled = fill(place.partial_path()); !filled) return filled;
-    if (auto marked = write_marks(place.partial_path(), marks); !marked) return marked;
-    return place.complete();
+    CopyDirectory copy(directory);
+    if (auto taken = copy.take(); !taken) return taken;
+    if (auto filled = fill(copy.partial_path()); !filled) return filled;
+    if (auto marked = write_marks(copy.partial_path(), marks); !marked) return marked;
+    return copy.complete();
 }
 
 Result<void> copy_files(const std::string& from, const std::string& to,

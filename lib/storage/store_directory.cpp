@@ -28,8 +28,8 @@ namespace fs = std::filesystem;
 std::array<std::atomic<int>, 256> locks_of_this_process;
 
 void close_locks_in_child() {
-    for (auto& place : locks_of_this_process) {
-        if (const int descriptor = place.exchange(0); descriptor != 0) close(descriptor);
+    for (auto& slot : locks_of_this_process) {
+        if (const int descriptor = slot.exchange(0); descriptor != 0) close(descriptor);
     }
 }
 
@@ -39,16 +39,16 @@ void remember_lock(int descriptor) {
         ROCKLOCK_ASSERT(failed == 0);
         return true;
     }();
-    for (auto& place : locks_of_this_process) {
+    for (auto& slot : locks_of_this_process) {
         int none = 0;
-        if (place.compare_exchange_strong(none, descriptor)) return;
+        if (slot.compare_exchange_strong(none, descriptor)) return;
     }
 }
 
 void forget_lock(int descriptor) {
-    for (auto& place : locks_of_this_process) {
+    for (auto& slot : locks_of_this_process) {
         int expected = descriptor;
-        if (place.compare_exchange_strong(expected, 0)) return;
+        if (slot.compare_exchange_strong(expected, 0)) return;
     }
 }
 

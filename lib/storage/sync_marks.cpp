@@ -76,21 +76,21 @@ LogExtent measure_log(std::string_view log) {
     LogExtent extent;
     // Whether the next record must continue one that did not fit into its block.
     bool continued = false;
-    std::size_t place = 0;
-    while (place + LogTail::header_bytes <= log.size()) {
-        const std::size_t left_in_block = LogTail::block_bytes - place % LogTail::block_bytes;
+    std::size_t offset = 0;
+    while (offset + LogTail::header_bytes <= log.size()) {
+        const std::size_t left_in_block = LogTail::block_bytes - offset % LogTail::block_bytes;
         if (left_in_block < LogTail::header_bytes) {
-            place += left_in_block;
+            offset += left_in_block;
             continue;
         }
-        const std::string_view record = LogTail::record_at(log.substr(place, left_in_block));
+        const std::string_view record = LogTail::record_at(log.substr(offset, left_in_block));
         if (record.empty() || !LogTail::sound(record)) break;
         const auto kind = static_cast<LogTail::Kind>(record[LogTail::kind_at]);
         const bool continues = kind == LogTail::Kind::middle || kind == LogTail::Kind::last;
         if (continues != continued) break;
         continued = kind == LogTail::Kind::first || kind == LogTail::Kind::middle;
-        place += record.size();
-        if (!continued) extent.intact = place;
+        offset += record.size();
+        if (!continued) extent.intact = offset;
     }
     const auto last = log.find_last_not_of('\0');
     extent.written = std::max(extent.intact, last == std::string_view::npos ? 0 : last + 1);

@@ -29,9 +29,9 @@ struct DamagedItems {
             if (entry.path().extension() != ".sst") continue;
             std::ifstream in(entry.path(), std::ios::binary);
             std::string bytes(std::istreambuf_iterator<char>(in), {});
-            const auto place = bytes.find(text);
-            if (place == std::string::npos) continue;
-            bytes[place] = static_cast<char>(bytes[place] ^ 0x10);
+            const auto offset = bytes.find(text);
+            if (offset == std::string::npos) continue;
+            bytes[offset] = static_cast<char>(bytes[offset] ^ 0x10);
             std::ofstream(entry.path(), std::ios::binary) << bytes;
             return;
         }

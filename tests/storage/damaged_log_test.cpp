@@ -134,11 +134,11 @@ struct Fixture {
         return found;
     }
 
-    void flip_and_judge(const fs::path& file, std::size_t place, unsigned bit) {
+    void flip_and_judge(const fs::path& file, std::size_t offset, unsigned bit) {
         std::string bytes = contents(fs::path(path) / file);
-        bytes[place] = static_cast<char>(bytes[place] ^ (1U << bit));
+        bytes[offset] = static_cast<char>(bytes[offset] ^ (1U << bit));
         const Found found = open_with(file, &bytes);
-        BOOST_TEST_CONTEXT("bit " << bit << " of byte " << place << " of " << file.string()) {
+        BOOST_TEST_CONTEXT("bit " << bit << " of byte " << offset << " of " << file.string()) {
             BOOST_TEST((found.refused || found.there >= least_with(file)));
             if (file == synced_log) return;
             const Found later = open_with(file, &bytes, "boot-2", Position::lost);
@@ -176,8 +176,8 @@ BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_length_is_wrong, Fixture) {
     const fs::path& log = logs.back();
     const std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);
-    for (std::size_t place = 5; place < size && place < 3'000; place += 241) {
-        flip_and_judge(log, place, 6);
+    for (std::size_t offset = 5; offset < size && offset < 3'000; offset += 241) {
+        flip_and_judge(log, offset, 6);
     }
     std::string longer = bytes;
     longer[5] = static_cast<char>(longer[5] ^ 0x40);
