@@ -245,12 +245,12 @@ std::vector<Result<SessionInfo>> FramedService::renew(const std::vector<SessionI
         return std::vector<Result<SessionInfo>>(sessions.size(), why);
     };
     const auto slots = std::make_shared<Slots>();
-    const auto into = [slots](std::size_t place) {
-        return [slots, place](Result<Reply> reply) {
+    const auto into = [slots](std::size_t index) {
+        return [slots, index](Result<Reply> reply) {
             auto answer = reply ? Result(std::get<SessionInfo>(*std::move(reply)))
                                 : Result<SessionInfo>(std::move(reply).error());
             MutexLock lock(slots->mutex);
-            slots->answers[place] = std::move(answer);
+            slots->answers[index] = std::move(answer);
             if (--slots->missing == 0) slots->answered.notify_all();
         };
     };

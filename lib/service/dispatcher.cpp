@@ -221,11 +221,11 @@ void Dispatcher::disconnect_in_pieces(const Disconnect& disconnected,
     for (std::size_t first = 0; first < count; first += disconnecting_piece) {
         const std::size_t end = first + disconnecting_piece;
         const auto part = [&](const auto& all, std::size_t before) {
-            const auto place = [&](std::size_t at) {
+            const auto iterator_at = [&](std::size_t at) {
                 return all.begin() + static_cast<std::ptrdiff_t>(
                                          std::clamp(at, before, before + all.size()) - before);
             };
-            return std::vector(place(first), place(end));
+            return std::vector(iterator_at(first), iterator_at(end));
         };
         service_.disconnect({part(waits, 0), part(sessions, waits.size()),
                              part(undelivered, waits.size() + sessions.size())});
