@@ -21,16 +21,16 @@ namespace {
 using boost::json::object;
 using boost::json::value;
 
-AttributeMap read_key(const value* json, const std::string& place, FirstProblem& problem) {
+AttributeMap read_key(const value* json, const std::string& path, FirstProblem& problem) {
     if (json == nullptr) {
-        problem.report(place + " is missing");
+        problem.report(path + " is missing");
         return {};
     }
     AttributeReader reader;
     auto key = reader.map(*json);
     if (reader.fault()) {
         const std::string& text = reader.fault()->message;
-        problem.report(place + " must be the key of an item, as in {\"id\":{\"S\":\"42\"}}" +
+        problem.report(path + " must be the key of an item, as in {\"id\":{\"S\":\"42\"}}" +
                        (text.empty() ? "" : ": " + text));
     }
     return key;
@@ -44,21 +44,21 @@ void for_each_object(const value* json, const std::string& name, FirstProblem& p
     const auto* array = json->if_array();
     if (array == nullptr) return problem.report(name + " must be an array");
     for (std::size_t i = 0; i < array->size(); ++i) {
-        const std::string place = name + "[" + std::to_string(i) + "]";
+        const std::string path = name + "[" + std::to_string(i) + "]";
         const auto* each = (*array)[i].if_object();
-        if (each == nullptr) return problem.report(place + " must be an object");
-        read(*each, place);
+        if (each == nullptr) return problem.report(path + " must be an object");
+        read(*each, path);
     }
 }
 
 std::vector<ItemToLock> read_items(JsonReader& reader, FirstProblem& problem) {
     std::vector<ItemToLock> items;
     for_each_object(reader.other("Items"), "Items", problem,
-                    [&](const object& json, const std::string& place) {
+                    [&](const object& json, const std::string& path) {
                         ItemToLock& item = items.emplace_back();
-                        JsonReader member(json, place + ".", true, problem);
+                        JsonReader member(json, path + ".", true, problem);
                         member.required("TableName", item.table);
-                        item.key = read_key(member.other("Key"), place + ".Key", problem);
+                        item.key = read_key(member.other("Key"), path + ".Key", problem);
                         member.optional("Mode", item.mode);
                         member.optional("To", item.to);
                         member.finish();
@@ -87,12 +87,12 @@ void read(JsonReader& reader, FirstProblem& problem, Call& /*call*/, ShowEdit& e
 }
 
 // Reads the member Version of an action in TransactItems, which DynamoDB's own actions do not have.
-std::optional<std::uint64_t> read_version(const object& item, const std::string& place,
+std::optional<std::uint64_t> read_version(const object& item, const std::string& path,
                                           FirstProblem& problem) {
     std::optional<std::uint64_t> version;
     for (const auto& [action, members] : item) {
         if (!members.is_object()) continue;
-        JsonReader reader(members.get_object(), place + "." + std::string(action) + ".", false,
+        JsonReader reader(members.get_object(), path + "." + std::string(action) + ".", false,
                           problem);
         reader.optional("Version", version);
     }
@@ -122,8 +122,8 @@ void read(JsonReader& reader, FirstProblem& problem, Call& call, SaveEdit& save)
     save.write.from_drafts = std::move(drafts);
     if (!token.empty()) save.write.token = std::move(token);
     std::size_t at = 0;
-    for_each_object(items, "TransactItems", problem, [&](const object& item, const auto& place) {
-        save.write.actions[at++].expected_version = read_version(item, place, problem);
+    for_each_object(items, "TransactItems", problem, [&](const object& item, const auto& path) {
+        save.write.actions[at++].expected_version = read_version(item, path, problem);
     });
 }
 

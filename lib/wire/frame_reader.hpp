@@ -171,48 +171,48 @@ private:
         return nullptr;
     }
 
-    void report(const MemberPath& place, std::string_view what) {
-        problem_.report(place.text() + " must be " + std::string(what));
+    void report(const MemberPath& path, std::string_view what) {
+        problem_.report(path.text() + " must be " + std::string(what));
     }
 
-    void read(const Member& member, const MemberPath& place, bool& value) {
-        if (member.number > 1) return report(place, "true or false");
+    void read(const Member& member, const MemberPath& path, bool& value) {
+        if (member.number > 1) return report(path, "true or false");
         value = member.number == 1;
     }
     template <typename T>
     requires std::is_unsigned_v<T>
-    void read(const Member& member, const MemberPath& place, T& value) {
-        if (member.number > std::numeric_limits<T>::max()) return report(place, "smaller");
+    void read(const Member& member, const MemberPath& path, T& value) {
+        if (member.number > std::numeric_limits<T>::max()) return report(path, "smaller");
         value = static_cast<T>(member.number);
     }
     template <typename T>
-    requires(std::is_signed_v<T>) void read(const Member& member, const MemberPath& place,
+    requires(std::is_signed_v<T>) void read(const Member& member, const MemberPath& path,
                                             T& value) {
         const std::int64_t number = unzigzag(member.number);
         if (number > std::numeric_limits<T>::max() || number < std::numeric_limits<T>::min()) {
-            return report(place, "smaller");
+            return report(path, "smaller");
         }
         value = static_cast<T>(number);
     }
-    void read(const Member& member, const MemberPath& /*place*/, Token& value) {
+    void read(const Member& member, const MemberPath& /*path*/, Token& value) {
         value = Token{member.number};
     }
-    void read(const Member& member, const MemberPath& /*place*/, GrantId& value) {
+    void read(const Member& member, const MemberPath& /*path*/, GrantId& value) {
         value = GrantId{member.number};
     }
-    void read(const Member& member, const MemberPath& /*place*/, DraftId& value) {
+    void read(const Member& member, const MemberPath& /*path*/, DraftId& value) {
         value = DraftId{member.number};
     }
     // The write of a draft. Its version is a member of the draft and was read before.
-    void read(const Member& member, const MemberPath& place, WriteItem& value) {
+    void read(const Member& member, const MemberPath& path, WriteItem& value) {
         auto write = parse_draft_action(member.bytes());
-        if (!write) return report(place, "an action of TransactWriteItems as JSON");
+        if (!write) return report(path, "an action of TransactWriteItems as JSON");
         write->expected_version = value.expected_version;
         value = *std::move(write);
     }
     template <typename T>
     requires std::is_enum_v<T>
-    void read(const Member& member, const MemberPath& place, T& value) {
+    void read(const Member& member, const MemberPath& path, T& value) {
         for (const auto& [known, spelled] : words_of(T{})) {
             if (static_cast<std::uint64_t>(known) != member.number) continue;
             value = known;
@@ -224,46 +224,46 @@ private:
             allowed += spelled;
             allowed += ")";
         }
-        report(place, allowed);
+        report(path, allowed);
     }
-    void read(const Member& member, const MemberPath& place, std::chrono::milliseconds& value) {
+    void read(const Member& member, const MemberPath& path, std::chrono::milliseconds& value) {
         std::int64_t count = 0;
-        if (exact(member, place, count)) value = std::chrono::milliseconds{count};
+        if (exact(member, path, count)) value = std::chrono::milliseconds{count};
     }
-    void read(const Member& member, const MemberPath& place, WallTime& value) {
+    void read(const Member& member, const MemberPath& path, WallTime& value) {
         std::int64_t count = 0;
-        if (exact(member, place, count)) value = WallTime{std::chrono::milliseconds{count}};
+        if (exact(member, path, count)) value = WallTime{std::chrono::milliseconds{count}};
     }
-    void read(const Member& member, const MemberPath& /*place*/, std::chrono::nanoseconds& value) {
+    void read(const Member& member, const MemberPath& /*path*/, std::chrono::nanoseconds& value) {
         value = std::chrono::nanoseconds{unzigzag(member.number)};
     }
-    void read(const Member& member, const MemberPath& /*place*/, BootTime& value) {
+    void read(const Member& member, const MemberPath& /*path*/, BootTime& value) {
         value = BootTime{std::chrono::nanoseconds{unzigzag(member.number)}};
     }
-    bool exact(const Member& member, const MemberPath& place, std::int64_t& value) {
+    bool exact(const Member& member, const MemberPath& path, std::int64_t& value) {
         value = unzigzag(member.number);
         if (value <= max_exact && value >= -max_exact) return true;
-        report(place, "a whole number below 2^53");
+        report(path, "a whole number below 2^53");
         return false;
     }
 
-    void read(const Member& member, const MemberPath& place, std::string& value) {
-        if (strict_ && !is_utf8(member.bytes())) return report(place, "valid UTF-8");
+    void read(const Member& member, const MemberPath& path, std::string& value) {
+        if (strict_ && !is_utf8(member.bytes())) return report(path, "valid UTF-8");
         value = member.bytes();
     }
-    void read(const Member& member, const MemberPath& place, SessionId& value) {
-        read_raw(member, place, value.bytes);
+    void read(const Member& member, const MemberPath& path, SessionId& value) {
+        read_raw(member, path, value.bytes);
     }
-    void read(const Member& member, const MemberPath& place, Secret& value) {
-        read_raw(member, place, value.bytes);
+    void read(const Member& member, const MemberPath& path, Secret& value) {
+        read_raw(member, path, value.bytes);
     }
     template <std::size_t size>
-    void read_raw(const Member& member, const MemberPath& place,
+    void read_raw(const Member& member, const MemberPath& path,
                   std::array<std::uint8_t, size>& value) {
-        if (member.size != size) return report(place, std::to_string(size) + " bytes");
+        if (member.size != size) return report(path, std::to_string(size) + " bytes");
         std::copy_n(member.data, size, reinterpret_cast<char*>(value.data()));
     }
-    void read(const Member& member, const MemberPath& place, Metadata& value) {
+    void read(const Member& member, const MemberPath& path, Metadata& value) {
         Reader reader(member.bytes());
         value.clear();
         const auto count = reader.varint().value_or(0);
@@ -272,38 +272,38 @@ private:
             const auto text = reader.string();
             if (!name || !text) break;
             if (strict_ && (!is_utf8(*name) || !is_utf8(*text))) {
-                return report(place, "valid UTF-8");
+                return report(path, "valid UTF-8");
             }
             value.insert_or_assign(std::string(*name), std::string(*text));
         }
-        if (!reader.done()) report(place, "as many pairs of texts as its count");
+        if (!reader.done()) report(path, "as many pairs of texts as its count");
     }
     template <typename T>
-    void read(const Member& member, const MemberPath& place, std::optional<T>& value) {
+    void read(const Member& member, const MemberPath& path, std::optional<T>& value) {
         T there{};
-        read(member, place, there);
+        read(member, path, there);
         value = std::move(there);
     }
     template <typename T>
-    void read(const Member& member, const MemberPath& place, std::vector<T>& value) {
+    void read(const Member& member, const MemberPath& path, std::vector<T>& value) {
         Reader reader(member.bytes());
         value.clear();
         const auto count = reader.varint().value_or(0);
-        if (strict_ && count > max_elements) return report(place, "at most 10,000");
+        if (strict_ && count > max_elements) return report(path, "at most 10,000");
         // The count is untrusted, so the reserved size is limited by the number of received bytes.
         value.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(count, member.size / 16)));
         for (std::uint64_t i = 0; i < count && !problem_.found(); ++i) {
             Member element;
             if (!take(reader, is_frame_number<T>, element)) break;
-            const MemberPath here{place.above, place.name, static_cast<std::size_t>(i)};
+            const MemberPath here{path.above, path.name, static_cast<std::size_t>(i)};
             read(element, here, value.emplace_back());
         }
-        if (!reader.done()) report(place, "as many elements as its count");
+        if (!reader.done()) report(path, "as many elements as its count");
     }
     template <typename T>
     requires std::is_class_v<T>
-    void read(const Member& member, const MemberPath& place, T& value) {
-        FrameReader reader(member.bytes(), strict_, problem_, &place);
+    void read(const Member& member, const MemberPath& path, T& value) {
+        FrameReader reader(member.bytes(), strict_, problem_, &path);
         describe(reader, value);
         reader.finish();
     }

@@ -129,8 +129,8 @@ void with_object(std::string_view json, FirstProblem& problem, const TakeObject&
         options.allow_invalid_utf8 = true;
         error.clear();
         const auto lenient = boost::json::parse(json, error, &resource, options);
-        const auto place = error ? std::string() : not_utf8(lenient, "");
-        if (!place.empty()) problem_text = place + " is not valid UTF-8";
+        const auto path = error ? std::string() : not_utf8(lenient, "");
+        if (!path.empty()) problem_text = path + " is not valid UTF-8";
         problem.report(std::move(problem_text));
     } else if (const auto* object = value.if_object()) {
         take(*object);

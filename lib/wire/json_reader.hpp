@@ -92,10 +92,10 @@ public:
 
     void refuse(std::string_view what) {
         // The problem concerns the object itself, so the trailing dot of `where_` is removed.
-        const std::string_view place = where_;
-        problem_.report(place.empty() ? std::string(what)
-                                      : std::string(place.substr(0, place.size() - 1)) + ": " +
-                                            std::string(what));
+        const std::string_view path = where_;
+        problem_.report(path.empty() ? std::string(what)
+                                     : std::string(path.substr(0, path.size() - 1)) + ": " +
+                                           std::string(what));
     }
 
     // Must be called last: a strict reader reports a member that was not read.
@@ -254,8 +254,8 @@ private:
         value.clear();
         value.reserve(array->size());
         for (const auto& element : *array) {
-            const std::string place = std::string(name) + "[" + std::to_string(value.size()) + "]";
-            read(element, place, value.emplace_back());
+            const std::string path = std::string(name) + "[" + std::to_string(value.size()) + "]";
+            read(element, path, value.emplace_back());
             if (problem_.found()) return;
         }
     }
