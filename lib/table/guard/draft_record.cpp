@@ -19,12 +19,12 @@ std::string draft_key(std::string_view principal, std::uint64_t draft) {
     return key;
 }
 
-std::string places_prefix(std::string_view principal) {
-    return std::string(place_prefix).append(principal) + end_of_principal;
+std::string locations_prefix(std::string_view principal) {
+    return std::string(location_prefix).append(principal) + end_of_principal;
 }
 
-std::string place_key(std::string_view principal, Token token, std::string_view row) {
-    std::string key = places_prefix(principal);
+std::string location_key(std::string_view principal, Token token, std::string_view row) {
+    std::string key = locations_prefix(principal);
     append_u64(key, number(token));
     key += row;
     return key;
@@ -197,27 +197,27 @@ bool fits_draft(const WriteItem& write) {
     return bytes.size() <= max_draft_bytes;
 }
 
-std::string encode_place(const StoredPlace& place) {
-    ROCKLOCK_ASSERT(place.draft != 0);
+std::string encode_location(const DraftLocation& location) {
+    ROCKLOCK_ASSERT(location.draft != 0);
     std::string value;
-    append_u64(value, place.draft);
-    if (!place.user) return value;
-    append_u32(value, *place.user);
-    append_u64(value, static_cast<std::uint64_t>(place.bytes));
+    append_u64(value, location.draft);
+    if (!location.user) return value;
+    append_u32(value, *location.user);
+    append_u64(value, static_cast<std::uint64_t>(location.bytes));
     return value;
 }
 
-Result<StoredPlace> decode_place(std::string_view value) {
+Result<DraftLocation> decode_location(std::string_view value) {
     Reader reader(value);
-    StoredPlace place;
-    place.draft = reader.u64().value_or(0);
+    DraftLocation location;
+    location.draft = reader.u64().value_or(0);
     if (reader.ok() && !reader.rest().empty()) {
-        place.user = reader.u32();
-        place.bytes = static_cast<std::int64_t>(reader.u64().value_or(0));
+        location.user = reader.u32();
+        location.bytes = static_cast<std::int64_t>(reader.u64().value_or(0));
     }
     if (!reader.done())
         return Error(ErrorCode::corrupt, "the record of the position of a draft is damaged");
-    return place;
+    return location;
 }
 
 std::string encode_draft(const KeptWrite& kept, std::uint64_t draft, WallTime now) {

@@ -16,10 +16,10 @@
 
 namespace rocklock::table {
 
-// The prefixes of the keys of drafts, of their places and of the marks of principals; see
+// The prefixes of the keys of drafts, of their locations and of the marks of principals; see
 // drafts.hpp.
 inline constexpr std::string_view draft_prefix = "draft ";
-inline constexpr std::string_view place_prefix = "draft-of ";
+inline constexpr std::string_view location_prefix = "draft-of ";
 inline constexpr std::string_view mark_prefix = "drafts ";
 inline constexpr std::string_view marks_end = "drafts!";
 // Ends a principal in a key. No principal contains this byte.
@@ -27,8 +27,8 @@ inline constexpr char end_of_principal = '\0';
 
 std::string drafts_prefix(std::string_view principal);
 std::string draft_key(std::string_view principal, std::uint64_t draft);
-std::string places_prefix(std::string_view principal);
-std::string place_key(std::string_view principal, Token token, std::string_view row);
+std::string locations_prefix(std::string_view principal);
+std::string location_key(std::string_view principal, Token token, std::string_view row);
 std::string mark_key(std::string_view principal);
 
 struct StoredDraft {
@@ -36,9 +36,9 @@ struct StoredDraft {
     std::string row;
 };
 
-// The place of a draft: the record for its token and row. Contains the draft's number and the user
-// that the draft is counted towards.
-struct StoredPlace {
+// The location of a draft: the record for its token and row. Contains the draft's number and the
+// user that the draft is counted towards.
+struct DraftLocation {
     std::uint64_t draft = 0;
     // None: the draft is counted towards no user. Older versions did not store the user.
     std::optional<std::uint32_t> user{};
@@ -46,9 +46,9 @@ struct StoredPlace {
     std::int64_t bytes = 0;
 };
 
-std::string encode_place(const StoredPlace& place);
+std::string encode_location(const DraftLocation& location);
 // Errors: corrupt
-Result<StoredPlace> decode_place(std::string_view value);
+Result<DraftLocation> decode_location(std::string_view value);
 
 std::string encode_draft(const KeptWrite& kept, std::uint64_t draft, WallTime now);
 // Errors: corrupt

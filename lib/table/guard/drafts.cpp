@@ -19,21 +19,22 @@ std::unique_ptr<Snapshot::Cursor> scan_prefix(const Snapshot& snapshot, const st
     return snapshot.scan(Family::meta, prefix, end_of_prefix(prefix));
 }
 
-// The place of a draft, with its key.
-struct KeptPlace {
+// The location of a draft, with its key.
+struct KeptLocation {
     std::string key;
-    StoredPlace stored;
+    DraftLocation stored;
 };
 
-// Adds the condition that the draft still has this place, so that it is subtracted from the counts
-// only once.
-void remove_kept(UserData& users, std::string_view principal, KeptPlace place, Decision& decision) {
-    decision.batch.preconditions.push_back({Family::meta, place.key, place.stored.draft});
+// Adds the condition that the draft still has this location, so that it is subtracted from the
+// counts only once.
+void remove_kept(UserData& users, std::string_view principal, KeptLocation location,
+                 Decision& decision) {
+    decision.batch.preconditions.push_back({Family::meta, location.key, location.stored.draft});
     auto& writes = decision.batch.writes;
-    writes.push_back({Family::meta, draft_key(principal, place.stored.draft), std::nullopt});
-    writes.push_back({Family::meta, std::move(place.key), std::nullopt});
-    if (auto item_counts = users.drafts_of(place.stored.user)) {
-        decision.count_changes.push_back({std::move(item_counts), -1, -place.stored.bytes});
+    writes.push_back({Family::meta, draft_key(principal, location.stored.draft), std::nullopt});
+    writes.push_back({Family::meta, std::move(location.key), std::nullopt});
+    if (auto item_counts = users.drafts_of(location.stored.user)) {
+        decision.count_changes.push_back({std::move(item_counts), -1, -location.stored.bytes});
     }
 }
 
@@ -43,47 +44,48 @@ Result<void> remove_kept(const Snapshot& snapshot, UserData& users, const Stored
     const Draft& draft = stored.draft;
     decision.batch.preconditions.push_back(
         {Family::meta, draft_key(draft.principal, number(draft.id)), number(draft.id)});
-    KeptPlace place{place_key(draft.principal, draft.token, stored.row), {number(draft.id)}};
-    const auto value = snapshot.get(Family::meta, place.key);
+    KeptLocation location{location_key(draft.principal, draft.token, stored.row),
+                          {number(draft.id)}};
+    const auto value = snapshot.get(Family::meta, location.key);
     if (!value) return Error(value.error());
     if (!*value) {
         decision.batch.writes.push_back(
             {Family::meta, draft_key(draft.principal, number(draft.id)), std::nullopt});
         return {};
     }
-    const auto known = decode_place(**value);
+    const auto known = decode_location(**value);
     if (!known) return Error(known.error());
-    place.stored = *known;
-    remove_kept(users, draft.principal, std::move(place), decision);
+    location.stored = *known;
+    remove_kept(users, draft.principal, std::move(location), decision);
     return {};
 }
 
-// Returns the places of a principal's drafts, by the numbers of the drafts.
-Result<std::map<std::uint64_t, KeptPlace>> places_of(const Snapshot& snapshot,
-                                                     std::string_view principal) {
-    std::map<std::uint64_t, KeptPlace> places;
-    const auto cursor = scan_prefix(snapshot, places_prefix(principal));
+// Returns the locations of a principal's drafts, by the numbers of the drafts.
+Result<std::map<std::uint64_t, KeptLocation>> locations_of(const Snapshot& snapshot,
+                                                           std::string_view principal) {
+    std::map<std::uint64_t, KeptLocation> locations;
+    const auto cursor = scan_prefix(snapshot, locations_prefix(principal));
     for (; cursor->valid(); cursor->next()) {
-        const auto place = decode_place(cursor->value());
-        if (!place) return Error(place.error());
-        places.emplace(place->draft, KeptPlace{std::string(cursor->key()), *place});
+        const auto location = decode_location(cursor->value());
+        if (!location) return Error(location.error());
+        locations.emplace(location->draft, KeptLocation{std::string(cursor->key()), *location});
     }
     if (auto status = cursor->status(); !status) return std::move(status).error();
-    return places;
+    return locations;
 }
 
-void add_draft(const DraftMoment& moment, const KeptWrite& kept, KeptPlace place,
+void add_draft(const DraftMoment& moment, const KeptWrite& kept, KeptLocation location,
                Decision& decision) {
-    const std::uint64_t draft = place.stored.draft;
+    const std::uint64_t draft = location.stored.draft;
     ROCKLOCK_ASSERT(draft != 0 && kept.request->proof && kept.request->proof->token);
     std::string record = encode_draft(kept, draft, moment.now);
-    place.stored.user = kept.request->proof->user;
-    place.stored.bytes = static_cast<std::int64_t>(record.size());
-    if (auto item_counts = moment.users.drafts_of(place.stored.user)) {
-        decision.count_changes.push_back({std::move(item_counts), 1, place.stored.bytes});
+    location.stored.user = kept.request->proof->user;
+    location.stored.bytes = static_cast<std::int64_t>(record.size());
+    if (auto item_counts = moment.users.drafts_of(location.stored.user)) {
+        decision.count_changes.push_back({std::move(item_counts), 1, location.stored.bytes});
     }
     auto& writes = decision.batch.writes;
-    writes.push_back({Family::meta, std::move(place.key), encode_place(place.stored)});
+    writes.push_back({Family::meta, std::move(location.key), encode_location(location.stored)});
     writes.push_back({Family::meta, draft_key(kept.late.principal, draft), std::move(record)});
 }
 
@@ -96,27 +98,27 @@ Result<void> keep_some(const DraftMoment& moment, const std::vector<const KeptWr
     if (!mark) return std::move(mark).error();
     Precondition unchanged{Family::meta, mark_key(principal), std::nullopt};
     if (*mark) unchanged.version = version_of(**mark);
-    auto places = places_of(moment.snapshot, principal);
-    if (!places) return std::move(places).error();
+    auto locations = locations_of(moment.snapshot, principal);
+    if (!locations) return std::move(locations).error();
     std::uint64_t last = 0;
     for (const KeptWrite* kept : writes) {
         const auto draft = moment.versions.next();
         if (!draft) return Error(draft.error());
         ROCKLOCK_ASSERT(*draft > last && kept->late.principal == principal);
         last = *draft;
-        const auto place = place_key(principal, *kept->request->proof->token, kept->row);
-        const auto before = std::find_if(places->begin(), places->end(), [&](const auto& known) {
-            return known.second.key == place;
-        });
-        if (before != places->end()) {
+        const auto key = location_key(principal, *kept->request->proof->token, kept->row);
+        const auto before =
+            std::find_if(locations->begin(), locations->end(),
+                         [&](const auto& known) { return known.second.key == key; });
+        if (before != locations->end()) {
             remove_kept(moment.users, principal, std::move(before->second), decision);
-            places->erase(before);
+            locations->erase(before);
         }
-        // The writes of a batch apply in order: the new place replaces the removed one.
-        add_draft(moment, *kept, {place, {*draft}}, decision);
+        // The writes of a batch apply in order: the new location replaces the removed one.
+        add_draft(moment, *kept, {key, {*draft}}, decision);
     }
-    while (places->size() + writes.size() > limits::drafts_per_principal) {
-        auto oldest = places->extract(places->begin());
+    while (locations->size() + writes.size() > limits::drafts_per_principal) {
+        auto oldest = locations->extract(locations->begin());
         remove_kept(moment.users, principal, std::move(oldest.mapped()), decision);
     }
     std::string version;
@@ -195,12 +197,12 @@ std::string describe_drafts(std::uint32_t count) {
 
 Result<void> count_drafts(const Snapshot& snapshot, UserData& users) {
     if (!users.counts()) return {};
-    const auto cursor = scan_prefix(snapshot, std::string(place_prefix));
+    const auto cursor = scan_prefix(snapshot, std::string(location_prefix));
     for (; cursor->valid(); cursor->next()) {
-        const auto place = decode_place(cursor->value());
-        if (!place) return Error(place.error());
-        if (const auto item_counts = users.drafts_of(place->user))
-            item_counts->add(1, place->bytes);
+        const auto location = decode_location(cursor->value());
+        if (!location) return Error(location.error());
+        if (const auto item_counts = users.drafts_of(location->user))
+            item_counts->add(1, location->bytes);
     }
     return cursor->status();
 }
@@ -236,11 +238,11 @@ Result<Draft> remove_draft(const DraftMoment& moment, const std::vector<std::str
 }
 
 Result<std::optional<std::string>> sweep_drafts(Storage& storage, UserData& users,
-                                                const std::string& place, WallTime now,
+                                                const std::string& first_key, WallTime now,
                                                 std::size_t& items_left) {
     const auto snapshot = storage.snapshot();
     const auto cursor = snapshot->scan(
-        Family::meta, place.empty() ? mark_prefix : std::string_view(place), marks_end);
+        Family::meta, first_key.empty() ? mark_prefix : std::string_view(first_key), marks_end);
     for (; cursor->valid(); cursor->next()) {
         const std::string principal(cursor->key().substr(mark_prefix.size()));
         bool more = true;

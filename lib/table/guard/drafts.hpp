@@ -1,7 +1,7 @@
 // Drafts: refused writes of sessions that had lost their locks, stored in Family::meta:
 //
 //     draft <principal> <number>          the draft
-//     draft-of <principal> <token> <row>  its place: the number of the draft for a token and a row
+//     draft-of <principal> <token> <row>  its location: the draft's number for a token and a row
 //     drafts <principal>                  its mark: changes with each draft that is stored
 //
 // A draft is stored on condition that the mark has not changed, so that a principal never has more
@@ -65,13 +65,13 @@ Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptW
 Result<Draft> remove_draft(const DraftMoment& moment, const std::vector<std::string>& principals,
                            DraftId draft, Decision& decision);
 
-// Deletes outdated drafts, beginning at the key `place`; an empty `place` is the first. Returns the
-// key at which to continue, or nullopt at the end. Visits at most `items_left` principals and
-// drafts, and decrements it.
+// Deletes outdated drafts, beginning at the key `first_key`; if it is empty, at the first one.
+// Returns the key at which to continue, or nullopt at the end. Visits at most `items_left`
+// principals and drafts, and decrements it.
 //
 // Errors: those of Storage; corrupt
 Result<std::optional<std::string>> sweep_drafts(Storage& storage, UserData& users,
-                                                const std::string& place, WallTime now,
+                                                const std::string& first_key, WallTime now,
                                                 std::size_t& items_left);
 
 }  // namespace rocklock::table

@@ -72,13 +72,13 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
     round_.newest = seconds(now.wall - step.spared);
     std::size_t items_left = std::max<std::size_t>(step.max_items, 1);
     if (round_.draft) {
-        auto place = sweep_drafts(storage_, users_, *round_.draft, now.wall, items_left);
-        if (!place) {
+        auto next_key = sweep_drafts(storage_, users_, *round_.draft, now.wall, items_left);
+        if (!next_key) {
             // Continue with the tables in the next step.
             round_.draft.reset();
-            return std::move(place).error();
+            return std::move(next_key).error();
         }
-        round_.draft = *std::move(place);
+        round_.draft = *std::move(next_key);
     }
     while (!round_.draft && !round_.tables.empty() && items_left > 0) {
         const auto done = sweep_table(round_, items_left, report);
