@@ -164,10 +164,10 @@ BOOST_AUTO_TEST_CASE(admits_one_writer_at_a_time_and_several_slots_do_not_deadlo
     std::atomic<int> most = 0;
     in_threads(8, [&](int thread) {
         for (int i = 0; i < 100; ++i) {
-            std::vector<std::size_t> places{3, 7, 3};
-            if (thread % 2 == 0) places = {7, 3};
+            std::vector<std::size_t> buckets{3, 7, 3};
+            if (thread % 2 == 0) buckets = {7, 3};
             std::optional<rocklock::table::RetryQueue::Slot> slot;
-            queue.take(places, slot);
+            queue.take(buckets, slot);
             const int now = ++inside;
             if (now > most) most = now;
             --inside;

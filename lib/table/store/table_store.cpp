@@ -164,12 +164,12 @@ Result<std::optional<StoredItem>> TableStore::read_row(const std::string& row) c
 Result<void> TableStore::commit_decision(const std::vector<std::string>& rows,
                                          Durability durability,
                                          const std::function<Result<Decision>()>& decide) {
-    std::vector<std::size_t> places;
-    for (const auto& row : rows) places.push_back(RetryQueue::index_of(row));
+    std::vector<std::size_t> buckets;
+    for (const auto& row : rows) buckets.push_back(RetryQueue::index_of(row));
     std::optional<RetryQueue::Slot> slot;
     for (int attempt = 0;; ++attempt) {
-        if (!slot && (attempt >= attempts_without_slot || retry_queue_.is_contended(places))) {
-            retry_queue_.take(places, slot);
+        if (!slot && (attempt >= attempts_without_slot || retry_queue_.is_contended(buckets))) {
+            retry_queue_.take(buckets, slot);
         }
         auto decision = decide();
         if (!decision) return std::move(decision).error();

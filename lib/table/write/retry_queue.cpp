@@ -9,57 +9,57 @@
 namespace rocklock::table {
 
 RetryQueue::Slot::~Slot() {
-    for (const std::size_t place : places_) leave(retry_queue_.places_[place]);
+    for (const std::size_t bucket : buckets_) leave(retry_queue_.buckets_[bucket]);
 }
 
 std::size_t RetryQueue::index_of(std::string_view key) {
-    return std::hash<std::string_view>{}(key) % place_count;
+    return std::hash<std::string_view>{}(key) % bucket_count;
 }
 
-bool RetryQueue::is_contended(const std::vector<std::size_t>& places) const {
-    return std::any_of(places.begin(), places.end(), [this](std::size_t place) {
-        return places_[place].present.load(std::memory_order_relaxed) > 0;
+bool RetryQueue::is_contended(const std::vector<std::size_t>& buckets) const {
+    return std::any_of(buckets.begin(), buckets.end(), [this](std::size_t bucket) {
+        return buckets_[bucket].present.load(std::memory_order_relaxed) > 0;
     });
 }
 
-void RetryQueue::take(std::vector<std::size_t> places, std::optional<Slot>& slot) {
-    // All callers acquire places in ascending order, which prevents deadlocks.
-    ROCKLOCK_ASSERT(!slot && !places.empty());
-    std::sort(places.begin(), places.end());
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-    for (const std::size_t place : places) wait_at(places_[place]);
-    slot.emplace(*this, std::move(places));
+void RetryQueue::take(std::vector<std::size_t> buckets, std::optional<Slot>& slot) {
+    // All callers acquire buckets in ascending order, which prevents deadlocks.
+    ROCKLOCK_ASSERT(!slot && !buckets.empty());
+    std::sort(buckets.begin(), buckets.end());
+    buckets.erase(std::unique(buckets.begin(), buckets.end()), buckets.end());
+    for (const std::size_t bucket : buckets) wait_at(buckets_[bucket]);
+    slot.emplace(*this, std::move(buckets));
 }
 
-void RetryQueue::wait_at(Place& place) {
-    place.present.fetch_add(1, std::memory_order_relaxed);
+void RetryQueue::wait_at(Bucket& bucket) {
+    bucket.present.fetch_add(1, std::memory_order_relaxed);
     Parker parker;
     {
-        const MutexLock lock(place.mutex);
-        if (!std::exchange(place.taken, true)) {
-            ROCKLOCK_ASSERT(place.waiting.empty());
+        const MutexLock lock(bucket.mutex);
+        if (!std::exchange(bucket.taken, true)) {
+            ROCKLOCK_ASSERT(bucket.waiting.empty());
             return;
         }
-        place.waiting.push_back(&parker);
+        bucket.waiting.push_back(&parker);
     }
     parker.park();
 }
 
-// Hands the place over to the first waiter without releasing it, so that no other caller gets in
+// Hands the bucket over to the first waiter without releasing it, so that no other caller gets in
 // between.
-void RetryQueue::leave(Place& place) {
+void RetryQueue::leave(Bucket& bucket) {
     Parker* next = nullptr;
     {
-        const MutexLock lock(place.mutex);
-        ROCKLOCK_ASSERT(place.taken);
-        const auto before = place.present.fetch_sub(1, std::memory_order_relaxed);
-        ROCKLOCK_ASSERT(before > place.waiting.size());
-        if (place.waiting.empty()) {
-            place.taken = false;
+        const MutexLock lock(bucket.mutex);
+        ROCKLOCK_ASSERT(bucket.taken);
+        const auto before = bucket.present.fetch_sub(1, std::memory_order_relaxed);
+        ROCKLOCK_ASSERT(before > bucket.waiting.size());
+        if (bucket.waiting.empty()) {
+            bucket.taken = false;
             return;
         }
-        next = place.waiting.front();
-        place.waiting.pop_front();
+        next = bucket.waiting.front();
+        bucket.waiting.pop_front();
     }
     next->unpark(1);
 }
