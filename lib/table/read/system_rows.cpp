@@ -11,7 +11,7 @@
 namespace rocklock::table {
 namespace {
 
-std::size_t place_among_system_tables(const Schema& schema) {
+std::size_t index_in_system_tables(const Schema& schema) {
     ROCKLOCK_ASSERT(schema.is_system() && schema.number >= first_system_number);
     return schema.number - first_system_number;
 }
@@ -78,7 +78,7 @@ private:
     std::unique_ptr<Cursor> rows(std::string_view first, std::string_view last,
                                  bool forward) const {
         SystemTables::Range range;
-        range.table = place_among_system_tables(*plan_.schema);
+        range.table = index_in_system_tables(*plan_.schema);
         range.order = &order_;
         range.hash = hash_of_all(first, last);
         range.first = first;
@@ -147,7 +147,7 @@ void SystemRows::want(const Schema& schema, const std::string& row, const Attrib
     if (!schema.is_system()) return;
     ROCKLOCK_ASSERT(source_ != nullptr);
     if (indexes_.emplace(row, keys_.size()).second) {
-        keys_.push_back({place_among_system_tables(schema), &key});
+        keys_.push_back({index_in_system_tables(schema), &key});
     }
 }
 
@@ -162,9 +162,9 @@ Result<void> SystemRows::read() {
 }
 
 const SystemRow& SystemRows::at(const std::string& row) const {
-    const auto place = indexes_.find(row);
-    ROCKLOCK_ASSERT(place != indexes_.end() && place->second < rows_.size());
-    return rows_[place->second];
+    const auto found = indexes_.find(row);
+    ROCKLOCK_ASSERT(found != indexes_.end() && found->second < rows_.size());
+    return rows_[found->second];
 }
 
 std::optional<StoredItem> SystemRows::item_at(const std::string& row) const {
@@ -188,7 +188,7 @@ Result<void> SystemRows::add_terms(const std::string& row, const Snapshot& befor
 }
 
 Result<void> SystemRows::add_terms(const Snapshot& before, Batch& batch) const {
-    for (const auto& [row, place] : indexes_) {
+    for (const auto& [row, index] : indexes_) {
         if (auto added = add_terms(row, before, batch); !added) return added;
     }
     return {};

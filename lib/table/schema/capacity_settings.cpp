@@ -19,28 +19,28 @@ std::string shown(const SettingsOwner& owner, std::string_view colon) {
     return std::string("index").append(colon).append(owner.index);
 }
 
-std::optional<Error> set_limit(std::optional<std::int64_t>& place,
+std::optional<Error> set_limit(std::optional<std::int64_t>& target,
                                const std::optional<std::int64_t>& given, std::string_view name,
                                const SettingsOwner& owner) {
     if (!given) return std::nullopt;
     if (*given == no_limit && !owner.is_new) {
-        place.reset();
+        target.reset();
         return std::nullopt;
     }
     if (*given >= 1) {
-        place = given;
+        target = given;
         return std::nullopt;
     }
     return invalid_parameter("Requested " + std::string(name) + " for OnDemandThroughput for " +
                              shown(owner, " : ") + " is outside of valid range");
 }
 
-std::optional<Error> set_units(std::optional<std::int64_t>& place,
+std::optional<Error> set_units(std::optional<std::int64_t>& target,
                                const std::optional<std::int64_t>& given, std::int64_t current,
                                std::string_view name, const SettingsOwner& owner) {
     if (!given) return std::nullopt;
     if (*given >= current) {
-        place = given;
+        target = given;
         return std::nullopt;
     }
     const std::string text = "Requested " + std::string(name) + " for WarmThroughput for " +
@@ -61,7 +61,7 @@ WarmThroughput warm_throughput(BillingMode billing, const ProvisionedThroughput&
             std::max(write, stored.write_units.value_or(0))};
 }
 
-std::optional<Error> set_on_demand(OnDemandThroughput& place, const OnDemandThroughput& given,
+std::optional<Error> set_on_demand(OnDemandThroughput& target, const OnDemandThroughput& given,
                                    BillingMode billing, const SettingsOwner& owner) {
     if (billing == BillingMode::provisioned && (given.max_read_units || given.max_write_units)) {
         const std::string name =
@@ -74,31 +74,31 @@ std::optional<Error> set_on_demand(OnDemandThroughput& place, const OnDemandThro
                             "PROVISIONED"));
     }
     if (auto error =
-            set_limit(place.max_read_units, given.max_read_units, "MaxReadRequestUnits", owner)) {
+            set_limit(target.max_read_units, given.max_read_units, "MaxReadRequestUnits", owner)) {
         return error;
     }
-    return set_limit(place.max_write_units, given.max_write_units, "MaxWriteRequestUnits", owner);
+    return set_limit(target.max_write_units, given.max_write_units, "MaxWriteRequestUnits", owner);
 }
 
-std::optional<Error> set_warm(WarmThroughput& place, const WarmThroughput& given,
+std::optional<Error> set_warm(WarmThroughput& target, const WarmThroughput& given,
                               const WarmThroughput& current, const SettingsOwner& owner) {
-    if (auto error = set_units(place.read_units, given.read_units, current.read_units.value_or(0),
+    if (auto error = set_units(target.read_units, given.read_units, current.read_units.value_or(0),
                                "ReadUnitsPerSecond", owner)) {
         return error;
     }
-    return set_units(place.write_units, given.write_units, current.write_units.value_or(0),
+    return set_units(target.write_units, given.write_units, current.write_units.value_or(0),
                      "WriteUnitsPerSecond", owner);
 }
 
-std::optional<Error> change_encryption(ServerSideEncryption& place,
+std::optional<Error> change_encryption(ServerSideEncryption& target,
                                        const ServerSideEncryption& given) {
-    if (place == given) {
+    if (target == given) {
         return invalid_parameter(given.enabled
                                      ? "Table is already encrypted with given KMSMasterKeyId. Use "
                                        "KMSMasterKeyId parameter if you want to change Master Key"
                                      : "Table is already encrypted by default");
     }
-    place = given;
+    target = given;
     return std::nullopt;
 }
 

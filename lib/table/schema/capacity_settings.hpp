@@ -23,16 +23,16 @@ struct SettingsOwner {
 WarmThroughput warm_throughput(BillingMode billing, const ProvisionedThroughput& throughput,
                                const WarmThroughput& stored);
 
-// Stores the given limits in `place`. If the table or index is not new, -1 removes a limit.
-std::optional<Error> set_on_demand(OnDemandThroughput& place, const OnDemandThroughput& given,
+// Stores the given limits in `target`. If the table or index is not new, -1 removes a limit.
+std::optional<Error> set_on_demand(OnDemandThroughput& target, const OnDemandThroughput& given,
                                    BillingMode billing, const SettingsOwner& owner);
 
-// Stores the given values in `place`. They must not be less than `current`, the described values.
-std::optional<Error> set_warm(WarmThroughput& place, const WarmThroughput& given,
+// Stores the given values in `target`. They must not be less than `current`, the described values.
+std::optional<Error> set_warm(WarmThroughput& target, const WarmThroughput& given,
                               const WarmThroughput& current, const SettingsOwner& owner);
 
-// Stores `given` in `place`. Returns an error if it changes nothing.
-std::optional<Error> change_encryption(ServerSideEncryption& place,
+// Stores `given` in `target`. Returns an error if it changes nothing.
+std::optional<Error> change_encryption(ServerSideEncryption& target,
                                        const ServerSideEncryption& given);
 
 }  // namespace rocklock::table

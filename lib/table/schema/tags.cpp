@@ -31,8 +31,8 @@ bool is_tag_text(std::string_view text) {
 }
 
 std::optional<Error> check_tag(const std::string& key, const std::string& value,
-                               std::size_t place) {
-    const std::string path = "tags." + std::to_string(place) + ".member.";
+                               std::size_t position) {
+    const std::string path = "tags." + std::to_string(position) + ".member.";
     if (key.empty()) {
         return constraint(key, path + "key", "Member must have length greater than or equal to 1");
     }
@@ -53,9 +53,9 @@ std::optional<Error> check_tag(const std::string& key, const std::string& value,
 }  // namespace
 
 std::optional<Error> check_tags(const Tags& tags) {
-    std::size_t place = 0;
+    std::size_t position = 0;
     for (const auto& [key, value] : tags) {
-        if (auto error = check_tag(key, value, ++place)) return error;
+        if (auto error = check_tag(key, value, ++position)) return error;
     }
     return std::nullopt;
 }

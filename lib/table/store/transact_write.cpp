@@ -41,8 +41,8 @@ private:
     std::string text_;
 };
 
-void check_action(const WriteItem& action, std::size_t place, Constraints& constraints) {
-    const std::string path = "transactItems." + std::to_string(place) + ".member.";
+void check_action(const WriteItem& action, std::size_t position, Constraints& constraints) {
+    const std::string path = "transactItems." + std::to_string(position) + ".member.";
     const bool checks = action.expressions.condition || action.expected_version;
     if (action.kind == Kind::check && !checks) {
         constraints.add("null", path + "conditionCheck.conditionExpression",
