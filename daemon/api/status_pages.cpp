@@ -51,7 +51,7 @@ ServiceAnswer plain(int status, std::string body) {
     return {status, plain_type, std::string(not_kept), std::move(body)};
 }
 
-bool is_place(std::string_view path) {
+bool is_page_path(std::string_view path) {
     return path == "/" || path == "/healthz" || path == "/readyz" || path == "/metrics" ||
            path == "/events" || path == "/page.css" || path == "/page.js";
 }
@@ -72,7 +72,7 @@ StatusPages::StatusPages(LockService& service, const CallRecorder& book, const T
 
 ServiceAnswer StatusPages::get(const HttpRequest& request) const {
     const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
-    if (!is_place(path)) {
+    if (!is_page_path(path)) {
         return refusal(404, "UnknownOperationException",
                        "there is no page at " + request.target +
                            ": send calls with POST to /; GET serves /, /healthz, /readyz, /metrics "

@@ -122,23 +122,23 @@ Result<void> read_tables(const Settings& settings, ServerOptions& options) {
 }
 
 // The socket and the store that a daemon uses.
-struct Places {
+struct DaemonPaths {
     Setting socket;
     Setting store;
 };
-Result<Places> read_places(const Settings& settings, bool memory) {
+Result<DaemonPaths> read_paths(const Settings& settings, bool memory) {
     auto socket = server_socket(settings);
     if (!socket) return std::move(socket).error();
-    if (memory) return Places{*std::move(socket), {"(memory)", "the command line"}};
+    if (memory) return DaemonPaths{*std::move(socket), {"(memory)", "the command line"}};
     auto store = server_store(settings);
     if (!store) return std::move(store).error();
-    return Places{*std::move(socket), *std::move(store)};
+    return DaemonPaths{*std::move(socket), *std::move(store)};
 }
 
 // Prints the settings and their origins for --print-config.
-void print_settings(const Settings& settings, const Places& places, bool shared) {
-    print_setting("socket", places.socket);
-    print_setting("db", places.store);
+void print_settings(const Settings& settings, const DaemonPaths& paths, bool shared) {
+    print_setting("socket", paths.socket);
+    print_setting("db", paths.store);
     print_setting("durability", settings.get("durability", "durable"));
     print_setting("idle-exit", settings.get("idle-exit", "0"));
     print_setting("allow-shared-store",
@@ -164,9 +164,9 @@ int serve_verb(const Arguments& arguments) {
     options.durability = *durability == "written" ? Durability::written : Durability::durable;
     options.idle_exit = *idle_exit;
     const bool memory = arguments.has("memory");
-    const auto places = read_places(*settings, memory);
-    if (!places) return fail(places.error());
-    options.store = memory ? "" : places->store.value;
+    const auto paths = read_paths(*settings, memory);
+    if (!paths) return fail(paths.error());
+    options.store = memory ? "" : paths->store.value;
     if (auto read = read_operation(*settings, options); !read) return fail(read.error());
     if (auto read = read_tables(*settings, options); !read) return fail(read.error());
     if (memory && arguments.has("db")) {
@@ -176,11 +176,11 @@ int serve_verb(const Arguments& arguments) {
     }
 
     if (arguments.has("print-config")) {
-        print_settings(*settings, *places, arguments.has("allow-shared-store"));
+        print_settings(*settings, *paths, arguments.has("allow-shared-store"));
         return exit_status::done;
     }
 
-    options.socket_path = places->socket.value;
+    options.socket_path = paths->socket.value;
     options.allow_shared_store = arguments.has("allow-shared-store");
     if (const auto fd = arguments.get("ready-fd")) {
         std::from_chars(fd->data(), fd->data() + fd->size(), options.ready_fd);

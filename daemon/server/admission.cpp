@@ -154,12 +154,12 @@ std::optional<Error> Admission::refusal_of(const Caller& caller) {
     if (!uses_.dispatcher.may_administer(caller)) {
         if (auto over = uses_.traffic.users.check(caller.uid)) return over;
     }
-    if (has_place_for(caller)) return std::nullopt;
+    if (has_slot_for(caller)) return std::nullopt;
     return Error(ErrorCode::limit_exceeded, too_many_connections);
 }
 
 // Only administrators get the last slots, so that other clients cannot lock them out.
-bool Admission::has_place_for(const Caller& caller) {
+bool Admission::has_slot_for(const Caller& caller) {
     const int limit = uses_.max_connections;
     const bool administrator = uses_.dispatcher.may_administer(caller);
     const int reserve = administrator ? 0 : std::min(limit / reserve_divisor, max_reserved);

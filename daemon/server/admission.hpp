@@ -72,7 +72,7 @@ private:
     Caller caller_at(Protocol::socket& socket, bool tcp) const;
     void admit(Protocol::socket socket, bool tcp);
     std::optional<Error> refusal_of(const Caller& caller);
-    bool has_place_for(const Caller& caller);
+    bool has_slot_for(const Caller& caller);
     bool make_room(bool for_administrator);
 
     const Uses uses_;
