@@ -63,12 +63,12 @@ std::string postgres_programs() {
 void add_rocklock(std::vector<Contestant>& all, const std::string& program,
                   const std::string& directory) {
     for (const std::string kind : {"in memory", "written", "durable"}) {
-        const auto place = (std::filesystem::path(directory) / kind.substr(0, 2)).string();
+        const auto path = (std::filesystem::path(directory) / kind.substr(0, 2)).string();
         const int port = free_port();
-        Words command = {program,      "serve",  "--socket",
-                         place + ".s", "--http", "127.0.0.1:" + std::to_string(port)};
+        Words command = {program,     "serve",  "--socket",
+                         path + ".s", "--http", "127.0.0.1:" + std::to_string(port)};
         const Words store =
-            kind == "in memory" ? Words{"--memory"} : Words{"--db", place, "--durability", kind};
+            kind == "in memory" ? Words{"--memory"} : Words{"--db", path, "--durability", kind};
         command.insert(command.end(), store.begin(), store.end());
         // All clients have the same user here. The resources of a user are counted, but the limits
         // are out of reach.
@@ -78,7 +78,7 @@ void add_rocklock(std::vector<Contestant>& all, const std::string& program,
         }
         all.push_back({.name = "Rocklock, " + kind,
                        .command = std::move(command),
-                       .socket = place + ".s",
+                       .socket = path + ".s",
                        .port = port,
                        .client = rocklock_client});
     }
@@ -90,13 +90,13 @@ void add_caches(std::vector<Contestant>& all, const std::string& directory) {
         {"Redis, synced every second", "everysec"},
         {"Redis, always synced", "always"}};
     for (const auto& [name, policy] : logs) {
-        const auto place = (std::filesystem::path(directory) / ("redis-" + policy)).string();
+        const auto path = (std::filesystem::path(directory) / ("redis-" + policy)).string();
         all.push_back({.name = name,
-                       .prepare = {"mkdir", place},
-                       .command = {"redis-server", "--port", "0", "--unixsocket", place + "/s",
-                                   "--dir", place, "--save", "", "--appendonly",
+                       .prepare = {"mkdir", path},
+                       .command = {"redis-server", "--port", "0", "--unixsocket", path + "/s",
+                                   "--dir", path, "--save", "", "--appendonly",
                                    policy == "no" ? "no" : "yes", "--appendfsync", policy},
-                       .socket = place + "/s",
+                       .socket = path + "/s",
                        .client = redis_client,
                        .makes_queue = "*3\r\n$5\r\nRPUSH\r\n$4\r\nlock\r\n$1\r\n1\r\n"});
     }
@@ -113,17 +113,17 @@ void add_postgres(std::vector<Contestant>& all, const std::string& directory) {
     const auto programs = postgres_programs();
     const auto* user = unprivileged_user();
     for (const bool row : {true, false}) {
-        const auto place = directory + (row ? "/postgres-row" : "/postgres-advisory");
+        const auto path = directory + (row ? "/postgres-row" : "/postgres-advisory");
         Contestant contestant{
             .name = row ? "PostgreSQL, row lock" : "PostgreSQL, advisory lock",
-            .prepare = as_user(user, {programs + "/initdb", "-D", place, "-U", "postgres", "-A",
+            .prepare = as_user(user, {programs + "/initdb", "-D", path, "-U", "postgres", "-A",
                                       "trust", "-E", "UTF8", "--no-sync"}),
-            .socket = place + "/.s.PGSQL.5432",
+            .socket = path + "/.s.PGSQL.5432",
             .client = row ? postgres_row_client : postgres_advisory_client};
         if (!programs.empty()) {
             contestant.command =
-                as_user(user, {programs + "/postgres", "-D", place, "-c", "listen_addresses=", "-c",
-                               "unix_socket_directories=" + place, "-c", "max_connections=300"});
+                as_user(user, {programs + "/postgres", "-D", path, "-c", "listen_addresses=", "-c",
+                               "unix_socket_directories=" + path, "-c", "max_connections=300"});
         }
         all.push_back(std::move(contestant));
     }
@@ -160,13 +160,13 @@ void add_dynalite(std::vector<Contestant>& all, const std::string& program,
 void add_dynamodb_local(std::vector<Contestant>& all, const std::string& folder,
                         const std::string& directory) {
     for (const bool keeps : {false, true}) {
-        const auto place = directory + (keeps ? "/dynamodb-local" : "/dynamodb-local-memory");
+        const auto path = directory + (keeps ? "/dynamodb-local" : "/dynamodb-local-memory");
         const int port = free_port();
         // The server writes a file to its working directory.
         Contestant contestant{
             .name = keeps ? "DynamoDB Local, on file" : "DynamoDB Local, in memory",
-            .prepare = {"mkdir", place},
-            .directory = place,
+            .prepare = {"mkdir", path},
+            .directory = path,
             .port = port};
         if (!folder.empty()) {
             const auto programs = std::filesystem::absolute(folder).string();
@@ -182,7 +182,7 @@ void add_dynamodb_local(std::vector<Contestant>& all, const std::string& folder,
                                   "com.amazonaws.services.dynamodbv2.local.main.ServerRunner",
                                   "-port",
                                   std::to_string(port)};
-            const Words store = keeps ? Words{"-dbPath", place} : Words{"-inMemory"};
+            const Words store = keeps ? Words{"-dbPath", path} : Words{"-inMemory"};
             contestant.command.insert(contestant.command.end(), store.begin(), store.end());
         }
         all.push_back(std::move(contestant));

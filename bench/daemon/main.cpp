@@ -56,17 +56,17 @@ class Bench {
 public:
     explicit Bench(Options options)
         : options_(std::move(options)),
-          place_(options_.directory + "/bench_daemon." + std::to_string(::getpid())) {
-        std::filesystem::create_directories(place_);
+          directory_(options_.directory + "/bench_daemon." + std::to_string(::getpid())) {
+        std::filesystem::create_directories(directory_);
         // Servers that do not run as root create their folders in this directory.
-        std::filesystem::permissions(place_, std::filesystem::perms::all);
+        std::filesystem::permissions(directory_, std::filesystem::perms::all);
     }
     Bench(const Bench&) = delete;
     Bench& operator=(const Bench&) = delete;
     ~Bench() {
         servers_.clear();
         std::error_code ignored;
-        std::filesystem::remove_all(place_, ignored);
+        std::filesystem::remove_all(directory_, ignored);
     }
 
     void run();
@@ -85,7 +85,7 @@ private:
     void add(Row row);
 
     const Options options_;
-    const std::string place_;
+    const std::string directory_;
     std::map<std::string, std::unique_ptr<Server>> servers_;
     // The names of the servers with a filled table.
     std::set<std::string> filled_;
@@ -97,7 +97,7 @@ private:
 const Server& Bench::server(const std::string& name) {
     auto& found = servers_[name];
     if (found) return *found;
-    for (auto& contestant : contestants(options_.programs, place_)) {
+    for (auto& contestant : contestants(options_.programs, directory_)) {
         if (contestant.name == name) found = std::make_unique<Server>(std::move(contestant));
     }
     return *found;

@@ -52,7 +52,7 @@ WriteItem put_of(Table table, std::size_t thread, std::size_t item) {
 
 }  // namespace
 
-std::size_t GuardedTables::Place::next() { return count++ % items_of_a_thread; }
+std::size_t GuardedTables::ThreadState::next() { return count++ % items_of_a_thread; }
 
 GuardedTables::GuardedTables(const std::string& folder, Durability durability, std::size_t threads)
     : database_(open(folder, durability)), tables_(*must(database_.tables(), "open the tables")) {
@@ -61,7 +61,7 @@ GuardedTables::GuardedTables(const std::string& folder, Durability durability, s
     must(database_.bind_table({name_of(Table::bound), "orders/{customer}/{order}"}),
          "bind the table");
     for (std::size_t thread = 0; thread < threads; ++thread) {
-        places_.push_back(
+        thread_states_.push_back(
             {must(database_.open_session("clerk-" + std::to_string(thread)), "open a session"),
              {},
              std::vector<std::uint64_t>(items_of_a_thread)});
@@ -69,14 +69,14 @@ GuardedTables::GuardedTables(const std::string& folder, Durability durability, s
     // The threads fill their items in parallel, so that commits share their syncs.
     std::vector<std::jthread> fill;
     for (std::size_t thread = 0; thread < threads; ++thread) {
-        fill.emplace_back([this, thread] { fill_place(thread); });
+        fill.emplace_back([this, thread] { fill_items(thread); });
     }
 }
 
-void GuardedTables::fill_place(std::size_t thread) {
-    Place& place = places_[thread];
+void GuardedTables::fill_items(std::size_t thread) {
+    ThreadState& state = thread_states_[thread];
     for (std::size_t item = 0; item < items_of_a_thread; ++item) {
-        place.guards.push_back(must(place.session.acquire(resource_of(thread, item)), "acquire"));
+        state.guards.push_back(must(state.session.acquire(resource_of(thread, item)), "acquire"));
     }
     for (std::size_t item = 0; item < items_of_a_thread; ++item) {
         put_guarded(thread, item);
@@ -86,19 +86,19 @@ void GuardedTables::fill_place(std::size_t thread) {
 
 void GuardedTables::put(std::size_t thread, std::size_t item) {
     const auto written = must(tables_.write_item(put_of(Table::unbound, thread, item)), "put");
-    places_[thread].versions[item] = written.version;
+    thread_states_[thread].versions[item] = written.version;
 }
 
 void GuardedTables::put_guarded(std::size_t thread, std::size_t item) {
     auto request = put_of(Table::bound, thread, item);
-    request.proof = places_[thread].guards[item].proof();
+    request.proof = thread_states_[thread].guards[item].proof();
     must(tables_.write_item(request), "put with a guard");
 }
 
 void GuardedTables::put_on_version(std::size_t thread) {
-    auto& place = places_[thread];
-    const std::size_t item = place.next();
-    auto& version = place.versions[item];
+    auto& state = thread_states_[thread];
+    const std::size_t item = state.next();
+    auto& version = state.versions[item];
     auto request = put_of(Table::unbound, thread, item);
     request.expected_version = version;
     version = must(tables_.write_item(request), "put on a version").version;
@@ -107,10 +107,10 @@ void GuardedTables::put_on_version(std::size_t thread) {
 void GuardedTables::transact(Table table, std::size_t thread) {
     TransactWrite request;
     for (std::size_t i = 0; i < items_of_a_set; ++i) {
-        const std::size_t item = places_[thread].next();
+        const std::size_t item = thread_states_[thread].next();
         request.actions.push_back(put_of(table, thread, item));
         if (table == Table::bound) {
-            request.actions.back().proof = places_[thread].guards[item].proof();
+            request.actions.back().proof = thread_states_[thread].guards[item].proof();
         }
     }
     must(tables_.transact_write(request), "write together");
@@ -119,7 +119,7 @@ void GuardedTables::transact(Table table, std::size_t thread) {
 void GuardedTables::get(Table table, std::size_t thread) {
     GetItem request;
     request.table = name_of(table);
-    request.key = key_of(thread, places_[thread].next());
+    request.key = key_of(thread, thread_states_[thread].next());
     if (!must(tables_.get_item(request), "get").item) give_up("get", "there is no item");
 }
 

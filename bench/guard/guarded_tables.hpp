@@ -27,9 +27,9 @@ public:
     GuardedTables(const std::string& folder, Durability durability, std::size_t threads);
 
     // Writes the thread's next item to the unbound table.
-    void put(std::size_t thread) { put(thread, places_[thread].next()); }
+    void put(std::size_t thread) { put(thread, thread_states_[thread].next()); }
     // Writes the next item to the bound table and presents its lock.
-    void put_guarded(std::size_t thread) { put_guarded(thread, places_[thread].next()); }
+    void put_guarded(std::size_t thread) { put_guarded(thread, thread_states_[thread].next()); }
     // Writes the next item to the unbound table on condition that its version is the last one seen.
     void put_on_version(std::size_t thread);
     // Writes the next sixteen items in one commit. In the bound table, each write presents its
@@ -42,7 +42,7 @@ public:
 private:
     // The state of a thread: its session, the locks of its items in the bound table, the versions
     // of its items in the unbound one, and the index of the next item.
-    struct Place {
+    struct ThreadState {
         Session session;
         std::vector<Guard> guards;
         std::vector<std::uint64_t> versions;
@@ -51,13 +51,13 @@ private:
         std::size_t next();
     };
 
-    void fill_place(std::size_t thread);
+    void fill_items(std::size_t thread);
     void put(std::size_t thread, std::size_t item);
     void put_guarded(std::size_t thread, std::size_t item);
 
     Database database_;
     TableService& tables_;
-    std::vector<Place> places_;
+    std::vector<ThreadState> thread_states_;
 };
 
 }  // namespace rocklock::bench

@@ -97,7 +97,7 @@ void Bank::transfer_optimistically(Worker& worker, std::size_t among,
     const Transfer wanted = draw(worker, among);
     const auto start = std::chrono::steady_clock::now();
     while (true) {
-        ChangeSet changes(tables_, "clerk-" + std::to_string(worker.place));
+        ChangeSet changes(tables_, "clerk-" + std::to_string(worker.index));
         Item from = read(changes, wanted.from);
         Item to = read(changes, wanted.to);
         hold(thinks);

@@ -72,7 +72,7 @@ Contender of_mortals(const std::string& socket, const std::string& name, Bound b
                 static std::atomic<int> rounds{0};
                 // Each round uses different names, because dead clients of the previous round still
                 // hold some.
-                const std::string place = "round-" + std::to_string(++rounds) + "/";
+                const std::string prefix = "round-" + std::to_string(++rounds) + "/";
                 std::vector<std::unique_ptr<Mortal>> mortals;
                 std::vector<std::mt19937_64> random;
                 for (std::size_t i = 0; i < clients; ++i) {
@@ -81,7 +81,7 @@ Contender of_mortals(const std::string& socket, const std::string& name, Bound b
                 }
                 return work_without(clients, duration, [&](std::size_t thread) {
                     const auto resource = random[thread]() % resources;
-                    mortals[thread]->take_and_release(place + std::to_string(resource),
+                    mortals[thread]->take_and_release(prefix + std::to_string(resource),
                                                       random[thread]() % 100 < deaths);
                 });
             }};

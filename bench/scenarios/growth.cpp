@@ -33,7 +33,7 @@ Contender of_pairs(Filled& filled, std::chrono::milliseconds duration) {
                 std::vector<Names> names;
                 for (std::size_t i = 0; i < threads; ++i) names.emplace_back(i, 1024);
                 return work(filled.database, threads, duration, [&](Worker& worker) {
-                    Guard guard = take(worker, names[worker.place].next());
+                    Guard guard = take(worker, names[worker.index].next());
                     must(guard.release(), "release");
                     ++worker.done;
                 });

@@ -62,7 +62,7 @@ Contender EmbeddedLocker::contender(Wanted wanted, std::size_t threads,
                 return work(database_, threads, duration, [&](Worker& worker) {
                     static const std::string one = "one";
                     Guard guard =
-                        take(worker, wanted == Wanted::the_same ? one : names[worker.place].next());
+                        take(worker, wanted == Wanted::the_same ? one : names[worker.index].next());
                     must(guard.release(), "release");
                     ++worker.done;
                 });

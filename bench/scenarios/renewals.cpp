@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Place {
+struct Deployment {
     std::string name;
     Database database;
     // Null if everything is in this process.
@@ -38,25 +38,25 @@ std::vector<Session> open_sessions(Setting& setting, Database& database, std::si
 }
 
 // Measures the renewals while there is no other load.
-void measure_renewals(Setting& setting, Place& place, std::size_t count) {
+void measure_renewals(Setting& setting, Deployment& deployment, std::size_t count) {
     const std::string x = std::to_string(count);
     std::vector<double> processors;
     std::vector<double> renewals;
     for (std::size_t round = 0; round < setting.rounds(); ++round) {
-        const double used = place.used();
-        const auto before = place.database.statistics().renewals;
+        const double used = deployment.used();
+        const auto before = deployment.database.statistics().renewals;
         const auto start = Clock::now();
         std::this_thread::sleep_for(std::chrono::milliseconds{setting.few(600, 100)});
         const double seconds = seconds_since(start);
-        const auto done = static_cast<double>(place.database.statistics().renewals - before);
-        processors.push_back(100 * (place.used() - used) / seconds);
+        const auto done = static_cast<double>(deployment.database.statistics().renewals - before);
+        processors.push_back(100 * (deployment.used() - used) / seconds);
         renewals.push_back(done / seconds);
     }
-    setting.point("processor", place.name, x, processors);
-    setting.point("renewals", place.name, x, renewals);
+    setting.point("processor", deployment.name, x, processors);
+    setting.point("renewals", deployment.name, x, renewals);
     if (count < 1'000) return;
     Row row;
-    row.name = place.name + ", renewals of " + x + " sessions";
+    row.name = deployment.name + ", renewals of " + x + " sessions";
     row.unit = "renewals/s";
     row.ours = spread_of(renewals);
     // Ten percent fewer may be chance.
@@ -64,10 +64,10 @@ void measure_renewals(Setting& setting, Place& place, std::size_t count) {
     setting.row(row);
 }
 
-std::vector<Sample> measure_pairs(Setting& setting, Place& place) {
+std::vector<Sample> measure_pairs(Setting& setting, Deployment& deployment) {
     std::vector<Sample> samples;
     for (std::size_t round = 0; round < setting.rounds(); ++round) {
-        samples.push_back(work(place.database, 1,
+        samples.push_back(work(deployment.database, 1,
                                setting.few(std::chrono::milliseconds{600}, setting.duration()),
                                [](Worker& worker) {
                                    Guard guard = take(worker, "mine");
@@ -78,24 +78,24 @@ std::vector<Sample> measure_pairs(Setting& setting, Place& place) {
     return samples;
 }
 
-void measure(Setting& setting, Place place, const std::vector<std::size_t>& counts) {
+void measure(Setting& setting, Deployment deployment, const std::vector<std::size_t>& counts) {
     std::vector<Sample> alone;
     for (const std::size_t count : counts) {
         const std::string x = std::to_string(count);
-        auto sessions = open_sessions(setting, place.database, count);
-        measure_renewals(setting, place, count);
-        auto pairs = measure_pairs(setting, place);
-        setting.point("half", place.name, x, values_of(pairs, half_of));
-        setting.point("late", place.name, x, values_of(pairs, one_of_a_hundred_of));
-        setting.figures(x, place.name, pairs);
+        auto sessions = open_sessions(setting, deployment.database, count);
+        measure_renewals(setting, deployment, count);
+        auto pairs = measure_pairs(setting, deployment);
+        setting.point("half", deployment.name, x, values_of(pairs, half_of));
+        setting.point("late", deployment.name, x, values_of(pairs, one_of_a_hundred_of));
+        setting.figures(x, deployment.name, pairs);
         if (alone.empty()) {
             alone = std::move(pairs);
         } else {
             setting.compare(
-                {place.name + ", pairs beside " + x + " sessions", "pairs/s", "beside one"}, pairs,
-                alone);
+                {deployment.name + ", pairs beside " + x + " sessions", "pairs/s", "beside one"},
+                pairs, alone);
         }
-        setting.progress(place.name + ", " + x);
+        setting.progress(deployment.name + ", " + x);
         if (count != counts.back()) continue;
         // This was the last measurement. The sessions are left to their leases, because closing
         // them takes one request each.
@@ -108,7 +108,7 @@ void run(Setting& setting) {
         setting.few<std::vector<std::size_t>>({1, 1'000, 10'000, 100'000}, {1, 100});
     measure(setting, {"embedded, written", setting.open(Store::written)}, counts);
     // Connects first, which also starts the daemon.
-    Place daemon{"daemon, written", setting.connect(Store::written)};
+    Deployment daemon{"daemon, written", setting.connect(Store::written)};
     daemon.daemon = setting.server("Rocklock, written");
     measure(setting, std::move(daemon), counts);
 }

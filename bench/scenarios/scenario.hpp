@@ -151,7 +151,7 @@ private:
 
     const Scenario& scenario_;
     const Settings& settings_;
-    const std::string place_;
+    const std::string directory_;
     int folders_ = 0;
     std::map<std::string, std::unique_ptr<Server>> servers_;
 };

@@ -161,20 +161,20 @@ void print_scenario(const Scenario& scenario) {
 Setting::Setting(const Scenario& scenario, const Settings& settings)
     : scenario_(scenario),
       settings_(settings),
-      place_(settings.directory + "/bench_scenarios." + std::to_string(::getpid())) {
-    std::filesystem::create_directories(place_);
+      directory_(settings.directory + "/bench_scenarios." + std::to_string(::getpid())) {
+    std::filesystem::create_directories(directory_);
     // Servers that do not run as root create their folders in this directory.
-    std::filesystem::permissions(place_, std::filesystem::perms::all);
+    std::filesystem::permissions(directory_, std::filesystem::perms::all);
 }
 
 Setting::~Setting() {
     servers_.clear();
     std::error_code ignored;
-    std::filesystem::remove_all(place_, ignored);
+    std::filesystem::remove_all(directory_, ignored);
 }
 
 std::string Setting::folder() {
-    auto path = place_ + "/store-" + std::to_string(++folders_);
+    auto path = directory_ + "/store-" + std::to_string(++folders_);
     std::filesystem::create_directories(path);
     return path;
 }
@@ -212,7 +212,7 @@ void Setting::leave_out(const std::string& name, const std::string& why) const {
 const Server* Setting::server(const std::string& name) {
     auto& found = servers_[name];
     if (!found) {
-        found = std::make_unique<Server>(contestant(name, place_));
+        found = std::make_unique<Server>(contestant(name, directory_));
         if (!found->why_not().empty()) leave_out(name, found->why_not());
     }
     return found->why_not().empty() ? found.get() : nullptr;

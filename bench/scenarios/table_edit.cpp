@@ -14,7 +14,7 @@ Contender of_editors(Database& database, const std::string& name, Mode targets, 
     return {name, [=, &database] {
                 return work(database, editors, duration, [=](Worker& worker) {
                     // Each table has two foreign keys. Their targets are shared by many tables.
-                    const std::string table = "tables/t" + std::to_string(worker.place);
+                    const std::string table = "tables/t" + std::to_string(worker.index);
                     const auto first = worker.below(4);
                     std::vector<LockRequest> locks = {
                         {.resource = table, .mode = Mode::write},

@@ -44,7 +44,7 @@ Sample work(Database& database, std::size_t workers, std::chrono::milliseconds d
             const Once& once) {
     std::vector<Worker> all(workers);
     for (std::size_t i = 0; i < workers; ++i) {
-        all[i].place = i;
+        all[i].index = i;
         all[i].random.seed(i + 1);
         all[i].session =
             must(database.open_session("worker-" + std::to_string(i)), "open a session");

@@ -17,7 +17,7 @@ namespace rocklock::bench {
 
 // A client and its counters.
 struct Worker {
-    std::size_t place = 0;
+    std::size_t index = 0;
     Session session;
     // Seeded with the client's number, so that every run uses the same sequence.
     std::mt19937_64 random{1};

@@ -121,10 +121,10 @@ void Bench::page_rows(std::size_t items, std::size_t item_bytes) {
     fill(tables, "orders", items, item_bytes);
     // Chooses positions throughout the table that are followed by at least a megabyte of the same
     // customer's orders.
-    const std::size_t places = orders_per_customer - 1'000'000 / item_bytes - 100;
+    const std::size_t positions = orders_per_customer - 1'000'000 / item_bytes - 100;
     const auto read = [&](std::size_t count, std::optional<std::size_t> limit) {
         const std::size_t customer = count * prime % (items / orders_per_customer);
-        const std::size_t item = customer * orders_per_customer + count * prime % places;
+        const std::size_t item = customer * orders_per_customer + count * prime % positions;
         const auto page = page_from(tables, "orders", item, limit);
         if (page.count < limit.value_or(1'000'000 / item_bytes)) give_up("query", "a short page");
     };

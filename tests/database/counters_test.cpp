@@ -40,11 +40,11 @@ struct Tally {
 
 class Client {
 public:
-    Client(Database& database, std::size_t place, Tally& tally)
+    Client(Database& database, std::size_t index, Tally& tally)
         : database_(database),
           tables_(*database.tables().value()),
-          name_("client-" + std::to_string(place)),
-          random_(place + 1),
+          name_("client-" + std::to_string(index)),
+          random_(index + 1),
           tally_(tally) {}
 
     void count(const std::atomic<bool>& over) {
@@ -144,8 +144,8 @@ BOOST_AUTO_TEST_CASE(are_the_acknowledged_increments) {
     std::atomic<bool> over{false};
     {
         std::vector<std::jthread> running;
-        for (std::size_t place = 0; place < clients; ++place) {
-            running.emplace_back([&, place] { Client(database, place, tally).count(over); });
+        for (std::size_t index = 0; index < clients; ++index) {
+            running.emplace_back([&, index] { Client(database, index, tally).count(over); });
         }
         std::this_thread::sleep_for(3s);
         over = true;

@@ -445,10 +445,10 @@ bool Search::expand(std::size_t node) {
             tally_.wrong = next.wrong();
             return false;
         }
-        const auto [place, added] =
+        const auto [it, added] =
             known_.emplace(next.state(), static_cast<std::uint32_t>(nodes_.size()));
         if (added) nodes_.push_back({node, operation, {}});
-        nodes_[node].next.push_back(place->second);
+        nodes_[node].next.push_back(it->second);
     }
     return true;
 }

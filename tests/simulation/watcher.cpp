@@ -19,7 +19,7 @@ Watcher::Wrong Watcher::hear(const EventPage& page) {
     for (const LockEvent& event : page.events) {
         if (auto wrong = hear(event)) return wrong;
     }
-    if (page.after < after_) return "P5: the place to go on lies behind";
+    if (page.after < after_) return "P5: the cursor has moved backwards";
     after_ = page.after;
     return std::nullopt;
 }

@@ -60,10 +60,10 @@ bool ReferenceModel::holds_already(const SessionId& who, const ModelLock& lock,
         if (grant.session != who || !lives(grant, now)) continue;
         for (const auto& held : grant.locks) {
             if (held.permits > 0) continue;
-            const bool covers_place =
+            const bool covers_resource =
                 (held.resource == lock.resource && held.subtree >= lock.subtree) ||
                 (held.subtree && below(lock.resource, held.resource));
-            if (covers_place && held.mode >= lock.mode) return true;
+            if (covers_resource && held.mode >= lock.mode) return true;
         }
     }
     return false;

@@ -107,11 +107,11 @@ public:
         for (const auto& grant : model_.grants()) {
             if (grant.session != session || !model_.lives(grant, now.boot)) continue;
             for (const auto& lock : grant.locks) {
-                ModelLock place;
-                place.resource = resource;
+                ModelLock target;
+                target.resource = resource;
                 if (lock.permits == 0 && lock.mode >= mode &&
                     (lock.resource == resource ||
-                     (lock.subtree && ReferenceModel::overlap(lock, place)))) {
+                     (lock.subtree && ReferenceModel::overlap(lock, target)))) {
                     return true;
                 }
             }
