@@ -46,12 +46,12 @@ public:
     }
 
     const Part& part(std::size_t index) const { return parts_[index]; }
-    // Calls `look` for each resource until it returns false. Returns false in that case.
-    template <typename Look>
-    bool all_of(Look look) const {
+    // Calls `visit` for each resource until it returns false. Returns false in that case.
+    template <typename Visit>
+    bool all_of(Visit visit) const {
         for (const Part& part : parts_) {
             for (Resource* resource : part) {
-                if (!look(*resource)) return false;
+                if (!visit(*resource)) return false;
             }
         }
         return true;

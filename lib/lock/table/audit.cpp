@@ -57,16 +57,16 @@ private:
     // with a subtree lock.
     bool conflict_of(const Resource& at, const Hold& hold) const {
         if (!live(hold)) return false;
-        const auto clashes = [&](const Hold& other) {
+        const auto is_conflicting = [&](const Hold& other) {
             return other.grant->session != hold.grant->session && live(other) &&
                    !(other.permits > 0 && hold.permits > 0) && conflicting(other.mode, hold.mode);
         };
         for (const Hold* other = hold.next; other != nullptr; other = other->next) {
-            if (clashes(*other)) return true;
+            if (is_conflicting(*other)) return true;
         }
         for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
             for (const Hold* other = above->first; other != nullptr; other = other->next) {
-                if (other->subtree && clashes(*other)) return true;
+                if (other->subtree && is_conflicting(*other)) return true;
             }
         }
         return false;

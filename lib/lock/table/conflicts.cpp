@@ -42,10 +42,10 @@ bool conflicts_with(Mode a, std::uint32_t permits_a, Mode b, std::uint32_t permi
 
 // Returns whether the search for waiters can stop. One conflict suffices unless waiters are listed.
 // The list is limited as well, because each of many waiters may search a long queue.
-bool enough(const Conflicts& conflicts, std::size_t looked_through) {
+bool is_complete(const Conflicts& conflicts, std::size_t examined) {
     if (!conflicts.blocked) return false;
     return conflicts.collect != lock_model::Collect::holds_and_waits ||
-           conflicts.waits.size() == shown_limit || looked_through > read_limit;
+           conflicts.waits.size() == shown_limit || examined > read_limit;
 }
 
 // Returns whether a conversion of the hold's grant is waiting.
@@ -191,13 +191,14 @@ void LockTable::Core::add_waits(const Session& session, const RequestedLock& req
     const bool any =
         requested.resource->queue() != nullptr || subtree_marks > 0 || requested.subtree;
     if (!any || covered(session, requested)) return;
-    const bool newcomer = wait == nullptr && requested.mode == Mode::read && requested.permits == 0;
-    if (mutated(Mutant::reader_overtakes_writer) && newcomer) return;
-    std::size_t looked_through = 0;
+    const bool new_reader =
+        wait == nullptr && requested.mode == Mode::read && requested.permits == 0;
+    if (mutated(Mutant::reader_overtakes_writer) && new_reader) return;
+    std::size_t examined = 0;
     for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
             if (wait != nullptr && !lock->wait->before(*wait)) return;
-            if (enough(conflicts, looked_through++)) return;
+            if (is_complete(conflicts, examined++)) return;
             const bool reaches = !only_subtree || lock->requested->subtree;
             if (!reaches || !blocks(*lock, session, requested, wait, conversion)) continue;
             conflicts.blocked = true;

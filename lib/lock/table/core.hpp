@@ -484,7 +484,7 @@ struct LockTable::Core {
     void apply_modes(Grant& grant, std::span<const Mode> modes, const RequestKey& convert_request,
                      std::uint64_t fingerprint);
     std::optional<Error> check_receiver(const Grant& moved, const Session& receiver) const;
-    std::optional<Error> left_behind(const Grant& moved, const Session& owner) const;
+    std::optional<Error> conflict_after_move(const Grant& moved, const Session& owner) const;
     std::vector<CycleStep> cycle_when_raised(Grant& grant, std::span<const Mode> modes);
     Grant& take_over(Grant& victim, Session& thief, const Ending& ending);
     Result<std::vector<Mode>> modes_after(const Grant& grant, const Convert& request) const;

@@ -177,7 +177,7 @@ public:
         for (;;) {
             const auto goes =
                 std::find_if(stuck_.begin(), stuck_.end(),
-                             [this](const Session* session) { return can_go_on(*session); });
+                             [this](const Session* session) { return can_proceed(*session); });
             if (goes == stuck_.end()) return is_stuck(&start_);
             stuck_.erase(goes);
         }
@@ -188,7 +188,7 @@ private:
         return std::find(stuck_.begin(), stuck_.end(), session) != stuck_.end();
     }
 
-    bool can_go_on(const Session& session) const {
+    bool can_proceed(const Session& session) const {
         return std::all_of(session.waits.begin(), session.waits.end(), [&](const Wait* wait) {
             return nobody_stuck_before(*wait) && permits_left(*wait);
         });

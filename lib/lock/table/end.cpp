@@ -444,7 +444,8 @@ std::optional<Error> LockTable::Core::check_receiver(const Grant& moved,
 
 // Returns an error if locks of `moved` would conflict with other grants after it belongs to
 // `owner`: other grants of its current session do not conflict with it now, but they would then.
-std::optional<Error> LockTable::Core::left_behind(const Grant& moved, const Session& owner) const {
+std::optional<Error> LockTable::Core::conflict_after_move(const Grant& moved,
+                                                          const Session& owner) const {
     Conflicts left;
     for (const Hold& hold : moved.holds()) {
         // The number of permits in use does not change.
@@ -478,7 +479,8 @@ void LockTable::Core::handle(const Transfer& request) {
     if (auto error = lease_too_long(*grant, receiver.lease))
         return refuse(ticket, *std::move(error));
     if (auto error = check_receiver(*grant, receiver)) return refuse(ticket, *std::move(error));
-    if (auto error = left_behind(*grant, receiver)) return refuse(ticket, *std::move(error));
+    if (auto error = conflict_after_move(*grant, receiver))
+        return refuse(ticket, *std::move(error));
     auto cycle = find_cycle(receiver, grant);
     if (!receiver.waits.empty() && !cycle.empty())
         return refuse(ticket, deadlock(std::move(cycle)));

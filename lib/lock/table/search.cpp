@@ -71,13 +71,13 @@ Result<LockSearch> LockSearch::begin(const ListLocks& request) {
 }
 
 void LockSearch::offer(std::string_view resource, std::uint64_t grant) {
-    const auto behind = [&](const LockPosition& other) {
+    const auto is_after = [&](const LockPosition& other) {
         return std::pair(std::string_view(other.resource), other.grant) <
                std::pair(resource, grant);
     };
-    if (after_ && !behind(*after_)) return;
+    if (after_ && !is_after(*after_)) return;
     if (found_.size() > request_.limit) {
-        if (behind(found_.front())) return;
+        if (is_after(found_.front())) return;
         std::pop_heap(found_.begin(), found_.end());
         found_.pop_back();
     }

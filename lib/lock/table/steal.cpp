@@ -178,7 +178,7 @@ void LockTable::Core::handle(const Steal& request) {
         return refuse(ticket, *std::move(error));
     }
     if (auto error = check_receiver(victim, *thief)) return refuse(ticket, *std::move(error));
-    if (auto error = left_behind(victim, *thief)) return refuse(ticket, *std::move(error));
+    if (auto error = conflict_after_move(victim, *thief)) return refuse(ticket, *std::move(error));
     if (!thief->waits.empty()) {
         auto cycle = find_cycle(*thief, &victim);
         if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));

@@ -42,9 +42,9 @@ bool wakes(const Wait& leaving) {
     return !mutated(Mutant::unwoken_cancel);
 }
 
-// Returns whether `behind` belongs to another session than its predecessor `before` in a queue.
-bool follows(const WaitLock* behind, const WaitLock* before) {
-    return behind != nullptr && before != nullptr && behind->wait->session != before->wait->session;
+// Returns whether `later` belongs to another session than its predecessor `before` in a queue.
+bool follows(const WaitLock* later, const WaitLock* before) {
+    return later != nullptr && before != nullptr && later->wait->session != before->wait->session;
 }
 
 }  // namespace
