@@ -269,19 +269,19 @@ void SessionKeeper::lost(const LostNotice& notice) {
         MutexLock lock(session->mutex);
         session->lost.insert(notice.grant.id);
     }
-    add_news({std::move(session), notice, std::nullopt, std::nullopt});
+    add_notifications({std::move(session), notice, std::nullopt, std::nullopt});
 }
 
 void SessionKeeper::wanted(const WantedNotice& notice) {
     auto session = find(notice.session);
     if (session == nullptr) return;
-    add_news({std::move(session), std::nullopt, notice.wanted, std::nullopt});
+    add_notifications({std::move(session), std::nullopt, notice.wanted, std::nullopt});
 }
 
-void SessionKeeper::add_news(Notifications notifications) {
+void SessionKeeper::add_notifications(Notifications notifications) {
     {
         MutexLock lock(mutex_);
-        news_.push_back(std::move(notifications));
+        notifications_.push_back(std::move(notifications));
     }
     if (background_) thread_.call();
 }
@@ -295,9 +295,9 @@ void SessionKeeper::notify() {
         Notifications notifications;
         {
             MutexLock lock(mutex_);
-            if (news_.empty()) return;
-            notifications = std::move(news_.front());
-            news_.pop_front();
+            if (notifications_.empty()) return;
+            notifications = std::move(notifications_.front());
+            notifications_.pop_front();
         }
         if (notifications.lost) notifications.session->on_lost(*notifications.lost);
         if (notifications.wanted) notifications.session->on_wanted(*notifications.wanted);
@@ -339,8 +339,8 @@ void SessionKeeper::attend(std::size_t max_sessions) {
     {
         // Inserted before the other notices, so that the warning about a lease precedes its loss.
         MutexLock lock(mutex_);
-        news_.insert(news_.begin(), std::make_move_iterator(warnings.begin()),
-                     std::make_move_iterator(warnings.end()));
+        notifications_.insert(notifications_.begin(), std::make_move_iterator(warnings.begin()),
+                              std::make_move_iterator(warnings.end()));
     }
     notify();
 }

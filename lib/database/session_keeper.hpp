@@ -164,7 +164,7 @@ private:
         ROCKLOCK_EXCLUDES(mutex_);
     void schedule(Entry& entry, std::optional<BootTime> at) ROCKLOCK_REQUIRES(mutex_);
     std::optional<BootTime> next() const ROCKLOCK_REQUIRES(mutex_);
-    void add_news(Notifications notifications) ROCKLOCK_EXCLUDES(mutex_);
+    void add_notifications(Notifications notifications) ROCKLOCK_EXCLUDES(mutex_);
     std::chrono::milliseconds jitter(const KeepingTimes& times) ROCKLOCK_EXCLUDES(mutex_);
 
     LockService& service_;
@@ -178,7 +178,7 @@ private:
     std::set<std::pair<BootTime, SessionId>> queue_ ROCKLOCK_GUARDED_BY(mutex_);
     // The time until which the thread sleeps. The minimum while it does not sleep.
     BootTime sleeps_until_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::min();
-    std::deque<Notifications> news_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::deque<Notifications> notifications_ ROCKLOCK_GUARDED_BY(mutex_);
     std::uint64_t jitter_state_ ROCKLOCK_GUARDED_BY(mutex_) = 0x9E3779B97F4A7C15U;
     WakeThread thread_;
 };
