@@ -90,7 +90,7 @@ Paths::Relation Paths::relation(const Path& left, const Path& right) const {
 
 // In sorted order, a path is directly before the paths of which it is a prefix, and names are
 // directly before indexes at the same position. It is therefore sufficient to compare neighbours.
-bool Paths::clashes(std::span<const Path> paths) const {
+bool Paths::has_conflict(std::span<const Path> paths) const {
     if (paths.size() < 2) return false;
     const std::vector<Path> ordered = sorted(paths);
     return std::adjacent_find(ordered.begin(), ordered.end(),
@@ -112,8 +112,8 @@ std::optional<std::string> Paths::first_pair(std::span<const Path> paths, Relati
     return std::nullopt;
 }
 
-std::optional<std::string> Paths::clash(std::span<const Path> paths) const {
-    if (!clashes(paths)) return std::nullopt;
+std::optional<std::string> Paths::find_conflict(std::span<const Path> paths) const {
+    if (!has_conflict(paths)) return std::nullopt;
     if (auto text = first_pair(paths, Relation::overlap)) return text;
     return first_pair(paths, Relation::conflict);
 }

@@ -40,12 +40,12 @@ public:
     // Returns a message if two paths overlap (they are equal, or one is a prefix of the other), or
     // conflict (one has a name and the other an index at the same position). Reports the first such
     // pair in the order of `paths`, overlaps before conflicts.
-    std::optional<std::string> clash(std::span<const Path> paths) const;
+    std::optional<std::string> find_conflict(std::span<const Path> paths) const;
 
 private:
     enum class Relation : std::uint8_t { apart, overlap, conflict };
     Relation relation(const Path& left, const Path& right) const;
-    bool clashes(std::span<const Path> paths) const;
+    bool has_conflict(std::span<const Path> paths) const;
     std::optional<std::string> first_pair(std::span<const Path> paths, Relation relation) const;
 
     const Tree& tree_;

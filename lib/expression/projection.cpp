@@ -82,7 +82,7 @@ Result<Projection> bind_projection(const std::shared_ptr<const ProjectionTree>& 
         const auto text = bind_names(*tree, path, projection.bindings, binder);
         if (text) return fault_in(tree->kind, *text);
     }
-    const auto text = projection.paths().clash(tree->paths);
+    const auto text = projection.paths().find_conflict(tree->paths);
     if (text) return fault_in(tree->kind, *text);
     projection.ordered = projection.paths().sorted(tree->paths);
     return projection;

@@ -34,7 +34,7 @@ public:
         std::vector<Path> targets;
         targets.reserve(tree_.actions.size());
         for (const UpdateAction& action : tree_.actions) targets.push_back(action.path);
-        if (auto text = Paths(tree_, bindings_).clash(targets)) return text;
+        if (auto text = Paths(tree_, bindings_).find_conflict(targets)) return text;
         if (auto text = wrong_sections()) return text;
         return wrong_functions();
     }
