@@ -25,9 +25,9 @@ namespace {
 using std::chrono::milliseconds;
 
 // Limits of the time to wait for the replies to renewals, releases and closings of sessions.
-constexpr milliseconds renewal_least{100};
-constexpr milliseconds renewal_most{5'000};
-constexpr milliseconds ending_most{2'000};
+constexpr milliseconds min_renewal_period{100};
+constexpr milliseconds max_renewal_period{5'000};
+constexpr milliseconds max_ending_period{2'000};
 
 // The largest page that the daemon returns.
 constexpr std::uint32_t max_page = 10'000;
@@ -341,12 +341,12 @@ FramedService::Steady::time_point FramedService::give_up_time(const Call& call) 
     const auto now = Steady::now();
     if (const auto* renewal = std::get_if<RenewSession>(&call.body)) {
         const auto known = known_.find(renewal->session);
-        const auto lease = known == known_.end() ? renewal_most : known->second.lease;
-        return now + std::clamp(lease / 6, renewal_least, renewal_most);
+        const auto lease = known == known_.end() ? max_renewal_period : known->second.lease;
+        return now + std::clamp(lease / 6, min_renewal_period, max_renewal_period);
     }
     if (std::holds_alternative<Release>(call.body) ||
         std::holds_alternative<CloseSession>(call.body)) {
-        return now + std::min(ending_most, options_.patience);
+        return now + std::min(max_ending_period, options_.patience);
     }
     // The duration of a backup depends on the size of the store.
     if (std::holds_alternative<Backup>(call.body)) return Steady::time_point::max();
