@@ -204,10 +204,10 @@ std::optional<AttributeValue> take_key_value(std::string_view& bytes) {
 std::optional<AttributeValue> take_partition(std::string_view& bytes) {
     if (bytes.size() < sizeof(std::uint32_t)) return std::nullopt;
     auto rest = bytes.substr(sizeof(std::uint32_t));
-    const auto behind_hash = rest;
+    const auto after_hash = rest;
     auto value = take_key_value(rest);
     if (!value) return value;
-    const auto own = behind_hash.substr(0, behind_hash.size() - rest.size());
+    const auto own = after_hash.substr(0, after_hash.size() - rest.size());
     if (!bytes.starts_with(hash_prefix(hash_of(own)))) return std::nullopt;
     bytes = rest;
     return value;

@@ -41,9 +41,9 @@ void for_each_string(std::string_view json, const Take& take) {
     for (std::size_t at = json.find('"'); at != std::string_view::npos; at = json.find('"', at)) {
         const auto start = at + 1;
         at = end_of_string(json, start);
-        const auto behind = json.find_first_not_of(" \t\r\n", at + 1);
+        const auto next = json.find_first_not_of(" \t\r\n", at + 1);
         take(start, json.substr(start, at - start),
-             behind != std::string_view::npos && json[behind] == ':');
+             next != std::string_view::npos && json[next] == ':');
         ++at;
     }
 }

@@ -280,7 +280,7 @@ void write_projection(JsonWriter& json, const IndexProjection& projection) {
 }
 
 // The members that have other names in the description of a table.
-void write_figures(JsonWriter& json, const IndexDescription& index) {
+void write_arn_and_counts(JsonWriter& json, const IndexDescription& index) {
     json.key("IndexArn");
     json.string(index.arn);
     json.key("ItemCount");
@@ -321,7 +321,7 @@ void write_index(JsonWriter& json, const IndexDescription& index,
     write_key(json, index.key);
     write_projection(json, index.projection);
     if (billing) write_global_part(json, index, *billing);
-    write_figures(json, index);
+    write_arn_and_counts(json, index);
     json.end_object();
 }
 

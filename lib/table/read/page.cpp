@@ -257,7 +257,7 @@ StartKeyFault check_start_key(const PagePlan& plan, const AttributeMap& start) {
     return types_match ? StartKeyFault::none : StartKeyFault::types;
 }
 
-void begin_behind(RowRange& range, const PagePlan& plan, const AttributeMap& start) {
+void begin_after(RowRange& range, const PagePlan& plan, const AttributeMap& start) {
     ROCKLOCK_ASSERT(!range.first.empty());
     std::string row = row_key(*plan.schema, plan.index, start);
     if (range.forward) {

@@ -67,7 +67,7 @@ enum class StartKeyFault : std::uint8_t { none, names, types };
 StartKeyFault check_start_key(const PagePlan& plan, const AttributeMap& start);
 
 // Restricts the range to the rows after the start key, in the direction of the range.
-void begin_behind(RowRange& range, const PagePlan& plan, const AttributeMap& start);
+void begin_after(RowRange& range, const PagePlan& plan, const AttributeMap& start);
 
 // Reads a page. `known` contains the attributes that all of its rows have according to the request.
 //

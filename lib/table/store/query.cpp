@@ -114,7 +114,7 @@ Result<Page> TableStore::query(const Query& request) {
     RowRange rows = rows_in(*keys, *plan, request.forward);
     if (options.start_key) {
         if (auto error = check_start(*plan, *keys, *options.start_key)) return *std::move(error);
-        begin_behind(rows, *plan, *options.start_key);
+        begin_after(rows, *plan, *options.start_key);
     }
     const AttributeMap known =
         plan->schema->binding ? known_of(*keys, plan->key()) : AttributeMap();

@@ -79,7 +79,7 @@ Result<Page> TableStore::scan(const Scan& request) {
                 "the schema");
         }
         if (auto error = check_start_row(request, *plan, rows)) return *std::move(error);
-        begin_behind(rows, *plan, *options.start_key);
+        begin_after(rows, *plan, *options.start_key);
     }
     return read_guarded(options_.gate, options.proof, [&](GuardedRead& guard) {
         return read_page(*moment_for(*plan), *plan, rows, {}, guard);
