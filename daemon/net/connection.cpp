@@ -138,7 +138,7 @@ void Connection::ready(std::uint32_t events) {
     if (blocked_ && (events & EPOLLOUT) != 0) want_to_send();
     if (discarding_) return discard();
     const bool reads = !held_up_ && !input_over_;
-    // The input that is left from the last time slice is processed first, by go_on().
+    // The input that is left from the last time slice is processed first, by continue_input().
     if (reads && conversation_ && conversation_->paused()) return;
     if (reads) return read(closed || failed);
     if (closed || failed) return hang_up();
@@ -150,7 +150,7 @@ void Connection::ready(std::uint32_t events) {
     }
 }
 
-void Connection::go_on() {
+void Connection::continue_input() {
     if (closed_ || discarding_ || closing_) return;
     if (held_up_) {
         if (!conversation_->has_room()) return;
@@ -207,7 +207,7 @@ void Connection::take_up(std::string_view bytes) {
     } else if (!conversation_->has_room()) {
         held_up_ = true;
     } else if (conversation_->paused()) {
-        thread_.go_on_soon(shared_from_this());
+        thread_.continue_input_soon(shared_from_this());
     }
     update_interest();
 }
@@ -279,7 +279,7 @@ void Connection::sent_all() {
     if (conversation_->ended() && !conversation_->has_output() && !conversation_->broken()) {
         return finish();
     }
-    if (held_up_ && conversation_->has_room()) thread_.go_on_soon(shared_from_this());
+    if (held_up_ && conversation_->has_room()) thread_.continue_input_soon(shared_from_this());
     update_interest();
 }
 

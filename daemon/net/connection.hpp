@@ -60,7 +60,7 @@ public:
     bool has_unread() const;
 
     void ready(std::uint32_t events) override;
-    void go_on() override;
+    void continue_input() override;
     void send() override;
     void remind() override;
 

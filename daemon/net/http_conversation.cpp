@@ -99,9 +99,9 @@ void HttpConversation::receive(std::string_view bytes) {
     if (problem) {
         break_off(*problem);
     } else if (reader_.wants_continue() && slots_.empty()) {
-        constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
-        output_ += go_on;
-        unsent_ += go_on.size();
+        constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
+        output_ += continue_line;
+        unsent_ += continue_line.size();
         output_ready_();
     }
 }

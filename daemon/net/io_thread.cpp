@@ -24,8 +24,8 @@ constexpr milliseconds contended_for{1'000};
 constexpr std::size_t max_events = 128;
 // At most this many new connections are added in one round.
 constexpr std::size_t max_introduced = 64;
-// The time per round for go_on(), which continues connections with remaining input, and for
-// deferred functions.
+// The time per round for continue_input(), which continues connections with remaining input, and
+// for deferred functions.
 constexpr milliseconds max_round_time{2};
 // The time per round for destroying objects of free_soon().
 constexpr milliseconds max_freeing{1};
@@ -134,7 +134,7 @@ void IoThread::run() {
 // Returns how long the thread may wait for events, in milliseconds: 0 if there is work, -1 if there
 // is no time limit.
 int IoThread::patience() const {
-    if (!going_on_.empty() || !own_.empty() || !left_.empty() || flushing_) return 0;
+    if (!continuing_.empty() || !own_.empty() || !left_.empty() || flushing_) return 0;
     if (!arrived_.empty() || !deferred_.empty()) return 0;
     std::optional<Time> next = flush_at_;
     if (!reminders_.empty()) {
@@ -203,7 +203,7 @@ bool IoThread::take_up(std::span<const epoll_event> events) {
 
 // Runs one round. Work that is added meanwhile is left for the next round, except sending.
 void IoThread::round() {
-    go_on();
+    continue_input();
     run_posted();
     run_deferred();
     remind();
@@ -235,12 +235,12 @@ void IoThread::free_what_is_left() {
 
 // Continues connections with remaining input, in turn and with a time limit. However many there
 // are, a new request waits only for some of them.
-void IoThread::go_on() {
+void IoThread::continue_input() {
     const Time start = steady_clock::now();
-    for (std::size_t left = going_on_.size(); left > 0; --left) {
-        const auto served = std::move(going_on_.front());
-        going_on_.pop_front();
-        served->go_on();
+    for (std::size_t left = continuing_.size(); left > 0; --left) {
+        const auto served = std::move(continuing_.front());
+        continuing_.pop_front();
+        served->continue_input();
         if (steady_clock::now() - start >= max_round_time) return;
     }
 }

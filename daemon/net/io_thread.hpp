@@ -44,8 +44,8 @@ public:
         // Called if the socket is readable, writable or closed. `events` has epoll's flags, such as
         // EPOLLIN.
         virtual void ready(std::uint32_t events) = 0;
-        // Called in the round after go_on_soon().
-        virtual void go_on() = 0;
+        // Called in the round after continue_input_soon().
+        virtual void continue_input() = 0;
         // Called at the end of a round after send_soon().
         virtual void send() = 0;
         // Called at the time that was passed to remind_at().
@@ -98,8 +98,11 @@ public:
     bool watch(int fd, const std::shared_ptr<Served>& served, std::uint32_t events);
     void change(int fd, std::uint32_t events);
     void forget(int fd);
-    // Schedule calls: go_on() in the next round, send() at the end of this one, remind() at `time`.
-    void go_on_soon(std::shared_ptr<Served> served) { going_on_.push_back(std::move(served)); }
+    // Schedule calls: continue_input() in the next round, send() at the end of this one, remind()
+    // at `time`.
+    void continue_input_soon(std::shared_ptr<Served> served) {
+        continuing_.push_back(std::move(served));
+    }
     // Destroys an object that may be large, in this round or a later one.
     void free_soon(std::shared_ptr<void> left) { left_.push_back(std::move(left)); }
     void send_soon(std::shared_ptr<Served> served) { sending_.push_back(std::move(served)); }
@@ -114,7 +117,7 @@ private:
     std::span<epoll_event> poll(std::span<epoll_event> events, int patience) const;
     int patience() const;
     void round();
-    void go_on();
+    void continue_input();
     void free_what_is_left();
     void run_posted();
     void run_introduced();
@@ -138,7 +141,7 @@ private:
     bool stopping_ = false;
     std::unordered_map<int, std::shared_ptr<Served>> served_;
     std::multimap<Time, std::weak_ptr<Served>> reminders_;
-    Fifo<std::shared_ptr<Served>> going_on_;
+    Fifo<std::shared_ptr<Served>> continuing_;
     std::vector<std::shared_ptr<Served>> sending_;
     // Kept until the end of the round, because fetched events may still point to them.
     std::vector<std::shared_ptr<Served>> forgotten_;

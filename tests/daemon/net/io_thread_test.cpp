@@ -37,8 +37,8 @@ public:
     void ready(std::uint32_t events) override {
         if (on_ready) on_ready(events);
     }
-    void go_on() override {
-        if (on_go_on) on_go_on();
+    void continue_input() override {
+        if (on_continue) on_continue();
     }
     void send() override {
         if (on_send) on_send();
@@ -54,7 +54,7 @@ public:
 
     int ends[2] = {-1, -1};
     std::function<void(std::uint32_t)> on_ready;
-    std::function<void()> on_go_on;
+    std::function<void()> on_continue;
     std::function<void()> on_send;
     std::function<void()> on_remind;
     std::function<void()> gone;
@@ -207,16 +207,16 @@ BOOST_AUTO_TEST_CASE(continues_a_paused_connection_after_the_others) {
     std::promise<void> done;
     IoThread thread(nothing());
     const auto busy = std::make_shared<Noted>();
-    busy->on_go_on = [&] {
+    busy->on_continue = [&] {
         order.push_back(1);
-        if (order.size() < 6) return thread.go_on_soon(busy);
+        if (order.size() < 6) return thread.continue_input_soon(busy);
         done.set_value();
     };
     const auto other = std::make_shared<Noted>();
-    other->on_go_on = [&] { order.push_back(2); };
+    other->on_continue = [&] { order.push_back(2); };
     thread.post([&] {
-        thread.go_on_soon(busy);
-        thread.go_on_soon(other);
+        thread.continue_input_soon(busy);
+        thread.continue_input_soon(other);
     });
     thread.start();
     done.get_future().get();
