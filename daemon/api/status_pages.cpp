@@ -58,11 +58,11 @@ bool is_page_path(std::string_view path) {
 
 }  // namespace
 
-StatusPages::StatusPages(LockService& service, const CallRecorder& book, const Traffic& traffic,
+StatusPages::StatusPages(LockService& service, const CallRecorder& recorder, const Traffic& traffic,
                          const std::atomic<bool>& stopping, Facts facts, const ItemEndpoint* tables,
                          const EditEndpoint* edits)
     : service_(service),
-      recorder_(book),
+      recorder_(recorder),
       traffic_(traffic),
       stopping_(stopping),
       facts_(std::move(facts)),

@@ -32,7 +32,7 @@ public:
         std::uint64_t max_user_buffer_bytes = 0;
     };
 
-    StatusPages(LockService& service, const CallRecorder& book, const Traffic& traffic,
+    StatusPages(LockService& service, const CallRecorder& recorder, const Traffic& traffic,
                 const std::atomic<bool>& stopping, Facts facts,
                 const ItemEndpoint* tables = nullptr, const EditEndpoint* edits = nullptr);
 

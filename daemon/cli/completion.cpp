@@ -188,58 +188,58 @@ const Option* option_of(const Verb& verb, std::string_view word) {
 }
 
 // The complete words of a command line, parsed as far as the completion needs it.
-struct Begun {
+struct ParsedWords {
     Arguments arguments;
     // The option that has the next word as its value; null if there is none.
     const Option* open = nullptr;
     bool separated = false;
 };
 
-Begun read_begun(const Verb& verb, const Words& words) {
-    Begun begun;
+ParsedWords parse_words(const Verb& verb, const Words& words) {
+    ParsedWords parsed;
     for (const auto& word : words) {
-        if (begun.open != nullptr) {
-            begun.arguments.options[std::string(begun.open->name)] = word;
-            begun.open = nullptr;
-        } else if (begun.separated) {
-            begun.arguments.command.push_back(word);
+        if (parsed.open != nullptr) {
+            parsed.arguments.options[std::string(parsed.open->name)] = word;
+            parsed.open = nullptr;
+        } else if (parsed.separated) {
+            parsed.arguments.command.push_back(word);
         } else if (word == "--") {
-            begun.separated = true;
+            parsed.separated = true;
         } else if (const auto* option = option_of(verb, word.substr(0, word.find('=')))) {
             const auto equals = word.find('=');
             if (equals == std::string::npos && !option->value.empty()) {
-                begun.open = option;
+                parsed.open = option;
                 continue;
             }
-            begun.arguments.options[std::string(option->name)] =
+            parsed.arguments.options[std::string(option->name)] =
                 equals == std::string::npos ? "" : word.substr(equals + 1);
         } else if (word.size() < 2 || word.front() != '-') {
-            begun.arguments.operands.push_back(word);
+            parsed.arguments.operands.push_back(word);
         }
     }
-    return begun;
+    return parsed;
 }
 
 // Returns the candidates for the word `last` after the words `before` of a verb.
 Words offer_for_verb(const Verb& verb, const Words& before, const std::string& last) {
-    const auto begun = read_begun(verb, before);
-    if (begun.open != nullptr) return offer_values(begun.arguments, begun.open->value, last);
-    if (begun.separated && verb.takes_command) {
-        return {begun.arguments.command.empty() ? ":command" : ":file"};
+    const auto parsed = parse_words(verb, before);
+    if (parsed.open != nullptr) return offer_values(parsed.arguments, parsed.open->value, last);
+    if (parsed.separated && verb.takes_command) {
+        return {parsed.arguments.command.empty() ? ":command" : ":file"};
     }
-    if (!begun.separated && last.starts_with('-')) {
+    if (!parsed.separated && last.starts_with('-')) {
         const auto equals = last.find('=');
-        if (equals == std::string::npos) return offer_options(verb, begun.arguments, last);
+        if (equals == std::string::npos) return offer_options(verb, parsed.arguments, last);
         const auto* option = option_of(verb, last.substr(0, equals));
         if (option == nullptr) return {};
-        auto values = offer_values(begun.arguments, option->value, last.substr(equals + 1));
+        auto values = offer_values(parsed.arguments, option->value, last.substr(equals + 1));
         for (auto& value : values) {
             if (value.front() != ':') value.insert(0, last.substr(0, equals + 1));
         }
         return values;
     }
-    return offer_values(begun.arguments, operand_at(verb.operands, begun.arguments.operands.size()),
-                        last);
+    return offer_values(parsed.arguments,
+                        operand_at(verb.operands, parsed.arguments.operands.size()), last);
 }
 
 Words offer(Words words) {

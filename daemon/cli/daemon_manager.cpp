@@ -31,7 +31,7 @@ constexpr milliseconds max_absence{10'000};
 constexpr milliseconds max_answer{10'000};
 // If the daemon has too many connections, a call is retried until its wait timeout ends, but at
 // least for this long.
-constexpr milliseconds min_crowd{2'000};
+constexpr milliseconds min_connection_wait{2'000};
 
 // The time limits of a call with its retries.
 class Patience {
@@ -52,9 +52,9 @@ public:
     }
 
     // Returns true if a call should be retried although its connections are refused since `since`.
-    bool waits_in_crowd(steady_clock::time_point since) const {
+    bool waits_for_connection(steady_clock::time_point since) const {
         const auto now = steady_clock::now();
-        return endless_ || now - since < min_crowd || (deadline_ && now < *deadline_);
+        return endless_ || now - since < min_connection_wait || (deadline_ && now < *deadline_);
     }
 
     // Returns true if a call should be retried although the system manager was not reached since
@@ -122,7 +122,7 @@ bool is_away(const Result<Reply>& reply) {
 }
 
 // Returns true if the daemon refused the connection because it has too many.
-bool is_crowded(const Result<Reply>& reply) {
+bool is_over_connection_limit(const Result<Reply>& reply) {
     return !reply && reply.error().code == ErrorCode::unreachable && reply.error().retry_after;
 }
 
@@ -144,7 +144,7 @@ CallLimits bounded_by(std::optional<steady_clock::time_point> answered_by, CallL
 
 Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
     const Patience patience(call);
-    const auto begun = steady_clock::now();
+    const auto began = steady_clock::now();
     std::optional<steady_clock::time_point> away_since;
     for (milliseconds wait{5};; wait = std::min(2 * wait, milliseconds{100})) {
         const auto sent = steady_clock::now();
@@ -154,8 +154,8 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
         if (is_away(reply) && !over(limits) && answered_by && now >= *answered_by) {
             return hangs(options_.choice.socket);
         }
-        if (is_crowded(reply)) {
-            if (over(limits) || !patience.waits_in_crowd(begun)) return reply;
+        if (is_over_connection_limit(reply)) {
+            if (over(limits) || !patience.waits_for_connection(began)) return reply;
             std::this_thread::sleep_for(wait);
             patience.apply(call);
             continue;
@@ -168,7 +168,7 @@ Result<Reply> DaemonManager::call(Call call, const CallLimits& limits) {
         if (!away_since || now - sent > milliseconds{1000}) away_since = now;
         if (over(limits)) return reply;
         if (auto hope = bring_back(reply.error(), now - *away_since,
-                                   patience.waits_for_system(now - begun));
+                                   patience.waits_for_system(now - began));
             !hope) {
             return std::move(hope).error();
         }

@@ -37,13 +37,13 @@ void ProgressBar::set(std::uint64_t done, std::uint64_t whole) {
     std::fprintf(stderr, "\r%s [%s] %3d%%", what_.c_str(), bar.c_str(), percent);
 }
 
-Ticker::Ticker(std::function<void()> look)
-    : thread_([look = std::move(look)](const std::stop_token& stop) {
+Ticker::Ticker(std::function<void()> tick)
+    : thread_([tick = std::move(tick)](const std::stop_token& stop) {
           std::mutex mutex;
           std::condition_variable_any ended;
           std::unique_lock lock(mutex);
           while (!stop.stop_requested()) {
-              look();
+              tick();
               ended.wait_for(lock, stop, refresh_period, [] { return false; });
           }
       }) {}

@@ -27,10 +27,10 @@ private:
     std::atomic<int> percent_{-1};
 };
 
-// Calls `look` ten times per second on a thread of its own until the object is destroyed.
+// Calls `tick` ten times per second on a thread of its own until the object is destroyed.
 class Ticker {
 public:
-    explicit Ticker(std::function<void()> look);
+    explicit Ticker(std::function<void()> tick);
     Ticker(const Ticker&) = delete;
     Ticker& operator=(const Ticker&) = delete;
 

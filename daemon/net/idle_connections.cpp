@@ -8,7 +8,7 @@ namespace rocklock {
 
 std::uint64_t IdleConnections::add(std::weak_ptr<Connection> connection, Time now) {
     const MutexLock lock(mutex_);
-    all_.emplace_hint(all_.end(), ++last_number_, Newcomer{std::move(connection), now});
+    all_.emplace_hint(all_.end(), ++last_number_, Entry{std::move(connection), now});
     return last_number_;
 }
 

@@ -28,13 +28,13 @@ public:
     bool end_oldest(Time came_before) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
-    struct Newcomer {
+    struct Entry {
         std::weak_ptr<Connection> connection;
         Time since;
     };
 
     Mutex mutex_;
-    std::map<std::uint64_t, Newcomer> all_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::map<std::uint64_t, Entry> all_ ROCKLOCK_GUARDED_BY(mutex_);
     std::uint64_t last_number_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
 };
 

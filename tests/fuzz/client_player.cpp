@@ -83,8 +83,8 @@ struct World {
         manager = LockManager::open(*storage, clock, options).value();
         dispatcher = std::make_unique<Dispatcher>(
             *manager, nullptr,
-            DispatcherOptions{"memory", "durable", administrator, &book, {}, &clock});
-        pages = std::make_unique<StatusPages>(*manager, book, traffic, stopping,
+            DispatcherOptions{"memory", "durable", administrator, &recorder, {}, &clock});
+        pages = std::make_unique<StatusPages>(*manager, recorder, traffic, stopping,
                                               StatusPages::Facts{"/run/rocklock", "durable"});
     }
 
@@ -93,8 +93,8 @@ struct World {
     unsigned sessions = 0;
     std::unique_ptr<LockManager> manager;
     Log log{LogFormat::text, LogLevel::error};
-    CallRecorder book{[this](const LogEvent& event) { log.write(event); },
-                      [](const Error& /*error*/) {}};
+    CallRecorder recorder{[this](const LogEvent& event) { log.write(event); },
+                          [](const Error& /*error*/) {}};
     Traffic traffic;
     std::atomic<bool> stopping{false};
     std::unique_ptr<Dispatcher> dispatcher;
@@ -343,7 +343,7 @@ void play_client(std::string_view input) {
     world.manager->tick();
     require(world.manager->list({})->locks.empty(), "no lock outlives its lease");
     require(world.manager->statistics().waiting == 0, "who has gone waits no more");
-    require(!world.book.failed(), "a store in memory does not fail");
+    require(!world.recorder.failed(), "a store in memory does not fail");
     require(world.manager->close().has_value(), "a store in memory closes");
 }
 

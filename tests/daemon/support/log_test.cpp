@@ -50,13 +50,13 @@ BOOST_AUTO_TEST_CASE(numbers_are_numbers_in_json) {
 
 BOOST_AUTO_TEST_CASE(frequent_events_are_limited_and_counted) {
     using std::chrono::milliseconds;
-    RateLimiter seldom(milliseconds{100});
+    RateLimiter limiter(milliseconds{100});
     const std::chrono::steady_clock::time_point start{milliseconds{5'000}};
-    BOOST_TEST(seldom.let_through(start) == 1U);
-    BOOST_TEST(seldom.let_through(start) == 0U);
-    BOOST_TEST(seldom.let_through(start + milliseconds{99}) == 0U);
-    BOOST_TEST(seldom.let_through(start + milliseconds{100}) == 3U);
-    BOOST_TEST(seldom.let_through(start + milliseconds{150}) == 0U);
+    BOOST_TEST(limiter.let_through(start) == 1U);
+    BOOST_TEST(limiter.let_through(start) == 0U);
+    BOOST_TEST(limiter.let_through(start + milliseconds{99}) == 0U);
+    BOOST_TEST(limiter.let_through(start + milliseconds{100}) == 3U);
+    BOOST_TEST(limiter.let_through(start + milliseconds{150}) == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
