@@ -20,7 +20,7 @@ void drive_share(const std::vector<const Work*>& share, const std::atomic<bool>&
         event.events = EPOLLIN;
         event.data.ptr = const_cast<Work*>(work);
         ::epoll_ctl(poll, EPOLL_CTL_ADD, work->client->fd(), &event);
-        if (work->go_on(false)) ++active;
+        if (work->proceed(false)) ++active;
     }
     std::vector<epoll_event> events(share.size());
     while (active > 0) {
@@ -30,7 +30,7 @@ void drive_share(const std::vector<const Work*>& share, const std::atomic<bool>&
         for (int i = 0; i < count; ++i) {
             const auto& work =
                 *static_cast<const Work*>(events[static_cast<std::size_t>(i)].data.ptr);
-            if (work.client->on_readable() && !work.go_on(stop)) --active;
+            if (work.client->on_readable() && !work.proceed(stop)) --active;
         }
     }
     ::close(poll);

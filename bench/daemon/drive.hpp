@@ -15,7 +15,7 @@ struct Work {
     Client* client = nullptr;
     // Sends the next request: called at the start and after each response. Returns false if it sent
     // none because the work is complete. If `stop`, the work must end as soon as possible.
-    std::function<bool(bool stop)> go_on;
+    std::function<bool(bool stop)> proceed;
 };
 
 // Distributes the work over at most `threads` threads. Sets `stop` after `duration`, and waits

@@ -23,7 +23,7 @@ struct Worker {
 
     // If `stop`, a client that holds the lock releases it first, so that no other client waits
     // forever.
-    bool go_on(bool stop) {
+    bool proceed(bool stop) {
         if (gives_back) {
             ++pairs;
             if (stop) return false;
@@ -57,7 +57,7 @@ LockRun measure_locks(const ConnectLocks& connect, Wanted wanted, std::size_t cl
         worker.client = connect();
         worker.waits = wanted == Wanted::the_same;
         worker.resource = worker.waits ? "one" : "bench/" + std::to_string(i);
-        all.push_back({worker.client.get(), [&worker](bool stop) { return worker.go_on(stop); }});
+        all.push_back({worker.client.get(), [&worker](bool stop) { return worker.proceed(stop); }});
     }
     LockRun run;
     run.seconds = drive(all, threads, duration);

@@ -42,7 +42,7 @@ public:
 
     // Sends the next request. If `stop`, it returns false at the end of a piece of work, so that
     // the requests of one piece always complete together.
-    bool go_on(bool stop) {
+    bool proceed(bool stop) {
         const bool between = next_ % requests_per_piece_ == 0;
         if (between && asked_) ++pieces_;
         if (between && stop) return false;
@@ -114,7 +114,7 @@ TableRun measure_table(const Connect& connect, TableWork work, std::size_t clien
     std::vector<Work> all;
     for (std::size_t i = 0; i < clients; ++i) {
         auto& asker = *askers.emplace_back(std::make_unique<Asker>(connect(), work, i));
-        all.push_back({&asker.client(), [&asker](bool stop) { return asker.go_on(stop); }});
+        all.push_back({&asker.client(), [&asker](bool stop) { return asker.proceed(stop); }});
     }
     const double seconds = drive(all, threads, duration);
     std::uint64_t sum = 0;

@@ -208,7 +208,7 @@ void report_ours(Setting& setting, const std::string& count, const std::vector<S
         setting.point("late", series, count, values_of(ours, metric));
     }
     setting.point("ended", "Rocklock embedded, written", count, values_of(ours, rate_of));
-    const auto tell = [&](const std::string& name, const Metric& metric) {
+    const auto report = [&](const std::string& name, const Metric& metric) {
         Row row;
         row.name = count + " leases end at once: " + name;
         row.unit = "ms";
@@ -217,8 +217,8 @@ void report_ours(Setting& setting, const std::string& count, const std::vector<S
         row.less_is_better = true;
         setting.row(row);
     };
-    tell("time until the last waiter is granted", last_waited);
-    tell("longest acquire after the end", last_asked);
+    report("time until the last waiter is granted", last_waited);
+    report("longest acquire after the end", last_asked);
     Row row;
     row.name = count + " leases end at once: cleaned up";
     row.unit = "leases/s";

@@ -79,7 +79,7 @@ void measure_held(Setting& setting) {
         setting.point("held", "Rocklock embedded, 16 threads", x, values_of(rounds[i], rate_of));
         setting.point("held-processor", "Rocklock embedded, 16 threads", x,
                       values_of(rounds[i], thrift_of));
-        setting.figures(x, "Rocklock embedded, 16 threads", rounds[i]);
+        setting.print_metrics(x, "Rocklock embedded, 16 threads", rounds[i]);
     }
     const std::string last = std::to_string(all.back()->held);
     const std::string first = std::to_string(all.front()->held);

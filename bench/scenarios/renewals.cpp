@@ -87,7 +87,7 @@ void measure(Setting& setting, Deployment deployment, const std::vector<std::siz
         auto pairs = measure_pairs(setting, deployment);
         setting.point("half", deployment.name, x, values_of(pairs, half_of));
         setting.point("late", deployment.name, x, values_of(pairs, one_of_a_hundred_of));
-        setting.figures(x, deployment.name, pairs);
+        setting.print_metrics(x, deployment.name, pairs);
         if (alone.empty()) {
             alone = std::move(pairs);
         } else {

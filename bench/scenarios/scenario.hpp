@@ -135,8 +135,8 @@ public:
                    const Charts& charts, const std::string& what = {});
 
     // Prints all metrics of the samples for the page. measure() calls it for each contestant.
-    void figures(const std::string& x, const std::string& contestant,
-                 const std::vector<Sample>& samples) const;
+    void print_metrics(const std::string& x, const std::string& contestant,
+                       const std::vector<Sample>& samples) const;
 
     void point(const std::string& chart, const std::string& series, const std::string& x,
                const std::vector<double>& values);

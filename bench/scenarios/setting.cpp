@@ -70,18 +70,18 @@ bool all_finite(const std::vector<double>& values) {
 }
 
 // Returns the metrics to report: those for which the samples have values.
-using Figures = std::vector<std::pair<std::string, Metric>>;
-Figures figures_of(const Scenario& scenario, const std::vector<Sample>& samples) {
+using Metrics = std::vector<std::pair<std::string, Metric>>;
+Metrics metrics_of(const Scenario& scenario, const std::vector<Sample>& samples) {
     const auto any = [&](const auto& has) {
         return std::any_of(samples.begin(), samples.end(), has);
     };
-    Figures figures{{"a second", rate_of}};
+    Metrics metrics{{"a second", rate_of}};
     const auto add_waits = [&](const std::string& whose, Latencies Sample::*waits) {
         if (!any([&](const Sample& one) { return (one.*waits).count() > 0; })) return;
         const std::string before = whose.empty() ? whose : whose + ": ";
         for (const auto& [name, share] : std::initializer_list<std::pair<std::string, double>>{
                  {"p50, µs", 0.5}, {"p99, µs", 0.99}, {"p99.9, µs", 0.999}}) {
-            figures.emplace_back(before + name, [waits, share = share](const Sample& one) {
+            metrics.emplace_back(before + name, [waits, share = share](const Sample& one) {
                 return (one.*waits).quantile_us(share);
             });
         }
@@ -89,25 +89,25 @@ Figures figures_of(const Scenario& scenario, const std::vector<Sample>& samples)
     add_waits(scenario.waits_of, &Sample::waits);
     add_waits(scenario.other_waits_of, &Sample::other_waits);
     if (any([](const Sample& one) { return one.done.size() > 1; })) {
-        figures.emplace_back("Jain's index", fairness_of);
+        metrics.emplace_back("Jain's index", fairness_of);
     }
     if (any([](const Sample& one) { return one.wasted > 0; })) {
-        figures.emplace_back("repeated, %", waste_of);
+        metrics.emplace_back("repeated, %", waste_of);
     }
     const bool served = any([](const Sample& one) { return one.server_megabytes > 0; });
     if (any([](const Sample& one) { return one.processor_seconds > 0; })) {
-        figures.emplace_back(served ? "processor of the clients, µs each" : "processor, µs each",
+        metrics.emplace_back(served ? "processor of the clients, µs each" : "processor, µs each",
                              thrift_of_clients);
     }
     if (any([](const Sample& one) { return one.megabytes > 0; })) {
-        figures.emplace_back(served ? "memory of the clients, MB" : "memory, MB",
+        metrics.emplace_back(served ? "memory of the clients, MB" : "memory, MB",
                              megabytes_of_process);
     }
     if (served) {
-        figures.emplace_back("processor of the server, µs each", thrift_of_server);
-        figures.emplace_back("memory of the server, MB", megabytes_of_server);
+        metrics.emplace_back("processor of the server, µs each", thrift_of_server);
+        metrics.emplace_back("memory of the server, MB", megabytes_of_server);
     }
-    return figures;
+    return metrics;
 }
 
 // Begins a JSON line about a scenario.
@@ -238,7 +238,7 @@ Setting::Rounds Setting::measure(const std::string& x, const std::vector<Contend
         for (const auto& [chart, metric] : charts) {
             point(chart, contenders[i].name, x, values_of(all[i], metric));
         }
-        figures(x, (what.empty() ? what : what + ": ") + contenders[i].name, all[i]);
+        print_metrics(x, (what.empty() ? what : what + ": ") + contenders[i].name, all[i]);
     }
     progress(x);
     return all;
@@ -255,14 +255,14 @@ Scale Setting::x_scale_of(const std::string& chart) const {
     return at->x_scale;
 }
 
-void Setting::figures(const std::string& x, const std::string& contestant,
-                      const std::vector<Sample>& samples) const {
+void Setting::print_metrics(const std::string& x, const std::string& contestant,
+                            const std::vector<Sample>& samples) const {
     JsonWriter json = line_of("figures", scenario_.name);
     write(json, "x", x);
     write(json, "contestant", contestant);
     json.key("figures");
     json.begin_array();
-    for (const auto& [name, metric] : figures_of(scenario_, samples)) {
+    for (const auto& [name, metric] : metrics_of(scenario_, samples)) {
         const auto values = values_of(samples, metric);
         if (!all_finite(values)) continue;
         json.begin_object();
