@@ -26,7 +26,7 @@ using std::chrono::steady_clock;
 constexpr std::uint64_t rounds_per_store = 40;
 // Long enough for a build with sanitizers on a busy machine.
 constexpr std::chrono::seconds too_long{120};
-constexpr microseconds look_again{100};
+constexpr microseconds poll_interval{100};
 
 std::string worker_program() {
     return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "crash/crash_worker")
@@ -136,7 +136,7 @@ Round Campaign::play(const Orders& orders, Killer killer) {
             ++boots_;
             ++counts_.reboots;
         }
-        round.found = look(*directory_ / "store", boot(), random_.percent(15));
+        round.found = inspect(*directory_ / "store", boot(), random_.percent(15));
         round.found.exact = !reboots;
     } else {
         round.found.wrong = "the journal can't be read";
@@ -166,7 +166,7 @@ Complaint Campaign::end_of(int process, const Journal& journal, Killer killer) {
             waitpid(process, nullptr, 0);
             return "the worker does not come to an end";
         } else {
-            std::this_thread::sleep_for(look_again);
+            std::this_thread::sleep_for(poll_interval);
         }
     }
     if (WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL) return std::nullopt;

@@ -35,7 +35,7 @@ bool must_survive(const Step& step) {
 // Finds the decision that created the state which a response shows.
 class Shown {
 public:
-    void look(const proof::ReferenceModel& model, std::uint64_t decision) {
+    void record(const proof::ReferenceModel& model, std::uint64_t decision) {
         decision_ = decision;
         if (model.last_token() > last_token_) tokens_[model.last_token()] = decision;
         last_token_ = model.last_token();
@@ -81,7 +81,7 @@ std::vector<std::uint64_t> numbers_of(const Result<Answer>& answer) {
 
 // ---- Reading the store ----
 
-Found look(const std::string& directory, const std::string& boot_id, bool close) {
+Found inspect(const std::string& directory, const std::string& boot_id, bool close) {
     Found found;
     found.now = system_clock().now();
     testing::SimulatedClock clock;
@@ -135,12 +135,12 @@ proof::ModelMirror Outside::replay(const Life& life, std::uint64_t decisions,
     proof::ModelMirror mirror = mirror_;
     std::vector<std::size_t> open;
     Shown shown;
-    shown.look(mirror.model(), 0);
+    shown.record(mirror.model(), 0);
     for (const std::size_t i : in_order(life)) {
         const Step& step = life.steps[i];
         if (step.decided > decisions) break;
         mirror.expect(Event(step.operation.request), ticket_of(i), step.operation.fresh, step.at);
-        shown.look(mirror.model(), step.decided);
+        shown.record(mirror.model(), step.decided);
         if (step.answer) open.push_back(i);
         // Compares the response of this step, and those of the waiters that it unblocked.
         std::erase_if(open, [&](std::size_t waiting) {

@@ -36,7 +36,7 @@ struct Found {
 
 // Opens the store and reads its state. If `close`, it closes the store; otherwise, it abandons it
 // as a crash does.
-Found look(const std::string& directory, const std::string& boot_id, bool close);
+Found inspect(const std::string& directory, const std::string& boot_id, bool close);
 
 struct Verdict {
     Complaint wrong;

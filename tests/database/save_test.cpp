@@ -55,7 +55,7 @@ struct Killed {
         ann = database->open_session("ann").value();
     }
     // Keeps the store as it is after the commit of the item and before any other action.
-    void kill_behind_the_save() {
+    void kill_after_the_save() {
         storage->afterwards([&] { left = disk->reopen_after_kill(); });
     }
     Database reopen() { return Database::open_on(std::move(left), simulated(clock)).value(); }
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(writes_one_record_although_it_is_decided_again) {
 BOOST_AUTO_TEST_CASE(has_released_it_even_if_the_process_is_killed_before) {
     Killed shop;
     Guard guard = shop.ann.acquire("orders/1").value();
-    shop.kill_behind_the_save();
+    shop.kill_after_the_save();
     BOOST_TEST_REQUIRE(outcome(guard.save_and_release(*shop.tables, save({order("1", "ann's")}))) ==
                        "done");
     BOOST_TEST_REQUIRE(shop.left != nullptr);
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(has_released_it_even_if_the_process_is_killed_before) {
 BOOST_AUTO_TEST_CASE(has_downgraded_it_even_if_the_process_is_killed_before) {
     Killed shop;
     Guard guard = shop.ann.acquire("orders/1").value();
-    shop.kill_behind_the_save();
+    shop.kill_after_the_save();
     BOOST_TEST_REQUIRE(
         outcome(guard.save_and_downgrade(*shop.tables, save({order("1", "ann's")}))) == "done");
     BOOST_TEST_REQUIRE(shop.left != nullptr);
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(is_not_counted_down_twice) {
 BOOST_AUTO_TEST_CASE(releases_no_lock_after_the_lease) {
     Killed shop;
     Guard guard = shop.ann.acquire("orders/1").value();
-    shop.kill_behind_the_save();
+    shop.kill_after_the_save();
     BOOST_TEST_REQUIRE(outcome(guard.save_and_release(*shop.tables, save({order("1", "ann's")}))) ==
                        "done");
     shop.clock.advance(60s);

@@ -188,23 +188,23 @@ BOOST_AUTO_TEST_CASE(receives_matching_events_and_continues_after_the_last_one) 
 BOOST_AUTO_TEST_CASE(receives_a_gap_if_events_were_dropped) {
     Database few = Database::in_memory(with_events(clock, 3)).value();
     Session ann = few.open_session("ann").value();
-    const auto look = [&](std::uint64_t after) {
+    const auto poll = [&](std::uint64_t after) {
         return few.service().watch({"", after, 1000, 0ms}).value();
     };
     ann.acquire("a").value().release().value();
-    const EventPage first = look(0);
+    const EventPage first = poll(0);
     BOOST_TEST(first.events.size() == 2U);
     BOOST_TEST(!first.gap);
     ann.acquire("b").value().release().value();
     // All events have been read or are still kept.
-    BOOST_TEST(!look(first.after).gap);
-    BOOST_TEST(look(first.after).events.size() == 2U);
+    BOOST_TEST(!poll(first.after).gap);
+    BOOST_TEST(poll(first.after).events.size() == 2U);
     ann.acquire("c").value().release().value();
-    const EventPage late = look(first.after);
+    const EventPage late = poll(first.after);
     BOOST_TEST(late.gap);
     BOOST_TEST(brief(late) == "released b ann write\ngranted c ann write\nreleased c ann write\n");
-    BOOST_TEST(!look(late.after).gap);
-    BOOST_TEST(!look(0).gap);
+    BOOST_TEST(!poll(late.after).gap);
+    BOOST_TEST(!poll(0).gap);
     BOOST_TEST(few.statistics().events == 3U);
     BOOST_TEST(few.statistics().events_dropped == 3U);
 }

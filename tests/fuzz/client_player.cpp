@@ -252,7 +252,7 @@ public:
         reading_->sent(bytes);
         conversation_->receive(bytes);
         answer();
-        go_on();
+        read_next();
     }
 
     // Delivers the responses that time has caused.
@@ -265,12 +265,12 @@ public:
     void leave(bool by_closing_its_sending_side) {
         takes_late_ = false;
         answer();
-        go_on();
+        read_next();
         if (by_closing_its_sending_side) {
             if (conversation_->paused()) {
                 client_session_->stop_waiting();
                 answer();
-                go_on();
+                read_next();
             }
             conversation_->end_of_input();
             answer();
@@ -300,7 +300,7 @@ private:
 
     // Continues with input that was held back because responses were not taken or too many requests
     // waited.
-    void go_on() {
+    void read_next() {
         while (conversation_->paused() && !conversation_->broken()) {
             if (!conversation_->has_room()) take();
             if (!conversation_->has_room()) return;

@@ -83,12 +83,12 @@ BOOST_AUTO_TEST_CASE(is_decoded_to_the_same_value_and_leaves_the_rest) {
     for (const auto type : key_types) {
         for (int i = 0; i < 5'000; ++i) {
             const auto value = random.key(type);
-            const auto behind = random.bytes();
-            const auto bytes = partition(value) + key(value) + behind;
+            const auto suffix = random.bytes();
+            const auto bytes = partition(value) + key(value) + suffix;
             std::string_view rest = bytes;
             BOOST_TEST((take_partition(rest) == value));
             BOOST_TEST((take_key_value(rest) == value));
-            BOOST_TEST(rest == behind);
+            BOOST_TEST(rest == suffix);
         }
     }
 }

@@ -53,7 +53,7 @@ struct Server {
         const auto number = count++;
         manager->enqueue(std::move(request), [this, number](Result<Answer> answer) {
             const std::lock_guard lock(mutex);
-            tellers.insert(std::this_thread::get_id());
+            delivering_threads.insert(std::this_thread::get_id());
             if (answers.size() <= number) answers.resize(number + 1);
             answers[number] = std::move(answer);
             ++answered;
@@ -80,7 +80,7 @@ struct Server {
     std::mutex mutex;
     std::condition_variable changed;
     std::vector<std::optional<Result<Answer>>> answers;
-    std::set<std::thread::id> tellers;
+    std::set<std::thread::id> delivering_threads;
     std::size_t count = 0;
     std::size_t answered = 0;
     std::unique_ptr<Storage> storage;
@@ -99,8 +99,8 @@ public:
         return inner_.enqueue(std::move(batch), durability, verdict);
     }
     Result<void> wait(CommitNumber number, Durability durability) override {
-        std::unique_lock others_go_on(others, std::defer_lock);
-        if (std::this_thread::get_id() != flusher_) others_go_on.lock();
+        std::unique_lock others_lock(others, std::defer_lock);
+        if (std::this_thread::get_id() != flusher_) others_lock.lock();
         if (!inner_.done(number, durability)) {
             if (std::this_thread::get_id() == flusher_) ++waits_of_flusher;
             if (clock_ != nullptr) clock_->advance(takes_);
@@ -168,7 +168,7 @@ struct FlushingServer : Server {
     bool flush_needed = false;
 };
 
-void tells_all(Server& server) {
+void delivers_all(Server& server) {
     server.acquire("a");
     server.acquire("b");
     server.acquire("a");
@@ -202,13 +202,13 @@ BOOST_AUTO_TEST_SUITE(enqueued_requests)
 BOOST_AUTO_TEST_CASE(are_delivered_by_flush_if_no_commit_waits) {
     Server server(make_memory_storage(system_clock()));
     BOOST_TEST(!server.storage->syncs());
-    tells_all(server);
+    delivers_all(server);
 }
 
 BOOST_AUTO_TEST_CASE(are_delivered_by_the_thread_if_commits_need_a_sync) {
     Server server(std::make_unique<FaultyStorage>(system_clock()));
     BOOST_TEST(server.storage->syncs());
-    tells_all(server);
+    delivers_all(server);
 }
 
 BOOST_AUTO_TEST_CASE(are_delivered_in_a_store_that_does_not_sync) {
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(that_wait_are_completed_when_the_manager_closes) {
 BOOST_AUTO_TEST_CASE(need_no_flush_if_there_are_none) {
     Server server(make_memory_storage(system_clock()));
     server.flush();
-    tells_all(server);
+    delivers_all(server);
     server.flush();
     BOOST_TEST((server.manager->close().has_value()));
     server.flush();
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(that_are_few_are_synced_by_the_flushing_thread) {
         BOOST_TEST(server.delivered_now() == server.count);
         BOOST_TEST(server.device().waits_of_flusher > before);
     }
-    BOOST_TEST((server.tellers == std::set{std::this_thread::get_id()}));
+    BOOST_TEST((server.delivering_threads == std::set{std::this_thread::get_id()}));
 }
 
 BOOST_AUTO_TEST_CASE(wait_for_no_sync_in_a_store_that_only_writes) {
@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(that_are_many_are_synced_by_the_managers_thread_and_deliver
         server.flush_all();
     }
     BOOST_TEST(server.device().waits_of_flusher == before);
-    BOOST_TEST((server.tellers == std::set{std::this_thread::get_id()}));
+    BOOST_TEST((server.delivering_threads == std::set{std::this_thread::get_id()}));
     BOOST_TEST(server.manager->statistics().held == 800U);
 }
 

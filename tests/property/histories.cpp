@@ -413,7 +413,7 @@ private:
     bool over() const { return tally_.wrong || passed() > limit_; }
     void merged();
     void in_full();
-    void go_on(const World& world, std::uint32_t left, std::size_t owners, std::size_t resources);
+    void extend(const World& world, std::uint32_t left, std::size_t owners, std::size_t resources);
     World rebuild(std::size_t node) const;
     bool expand(std::size_t node);
     void count(std::uint32_t operations);
@@ -491,7 +491,7 @@ void Search::count(std::uint32_t operations) {
 void Search::in_full() {
     for (std::uint32_t length = 1; length <= bounds_.operations; ++length) {
         const std::uint64_t before = tally_.played;
-        go_on(World(bounds_), length, 0, 0);
+        extend(World(bounds_), length, 0, 0);
         if (over()) return;
         tally_.operations = length;
         // Shorter histories are prefixes of these and were played before.
@@ -501,8 +501,8 @@ void Search::in_full() {
 
 // Plays each history that begins with `world`. Owners and resources that have not been used yet are
 // interchangeable, so only the first of them is tried.
-void Search::go_on(const World& world, std::uint32_t left, std::size_t owners,
-                   std::size_t resources) {
+void Search::extend(const World& world, std::uint32_t left, std::size_t owners,
+                    std::size_t resources) {
     for (const Operation& operation : world.operations()) {
         if (over()) return;
         const bool second = operation.verb == Verb::acquire && operation.modes[1] != none;
@@ -517,8 +517,8 @@ void Search::go_on(const World& world, std::uint32_t left, std::size_t owners,
             return;
         }
         if (left == 1) continue;
-        go_on(next, left - 1, std::max<std::size_t>(owners, operation.owner + 1U),
-              first || second ? 1 : resources);
+        extend(next, left - 1, std::max<std::size_t>(owners, operation.owner + 1U),
+               first || second ? 1 : resources);
     }
 }
 

@@ -386,8 +386,8 @@ std::size_t count(const History& history, Verb verb, Fate verdict) {
         }));
 }
 
-void judge(const Run& run, proof::HistoryFigures& figures) {
-    const auto wrong = find_contradiction(run.history, &figures);
+void judge(const Run& run, proof::SearchCounts& counts) {
+    const auto wrong = find_contradiction(run.history, &counts);
     BOOST_TEST(!wrong, wrong.value_or(""));
     const auto disorder = proof::find_token_disorder(run.history);
     BOOST_TEST(!disorder, disorder.value_or(""));
@@ -401,8 +401,8 @@ void judge(const Run& run, proof::HistoryFigures& figures) {
 
 void run_and_judge(std::size_t owners, std::size_t operations) {
     const Run done = run(owners, operations, static_cast<unsigned>(owners));
-    proof::HistoryFigures figures;
-    judge(done, figures);
+    proof::SearchCounts counts;
+    judge(done, counts);
     // Every kind of result must have occurred.
     BOOST_TEST(done.history.size() >= operations);
     for (const Fate verdict : {Fate::done, Fate::refused, Fate::withdrawn, Fate::already_held}) {
@@ -464,12 +464,12 @@ BOOST_AUTO_TEST_CASE(in_a_long_run, *boost::unit_test::precondition(wanted)) {
             run(owners[round % owners.size()], std::min<std::size_t>(50'000, goal - operations),
                 std::random_device{}());
         const std::int64_t start = moment();
-        proof::HistoryFigures figures;
-        judge(done, figures);
+        proof::SearchCounts counts;
+        judge(done, counts);
         judging += static_cast<double>(moment() - start) / 1e9;
         running += done.seconds;
         operations += done.history.size();
-        max_states = std::max(max_states, figures.max_states);
+        max_states = std::max(max_states, counts.max_states);
         for (const Operation& operation : done.history)
             ++totals[{operation.verb, operation.result}];
     }

@@ -101,7 +101,7 @@ State state_of(LockManager& manager) {
 }
 
 // Opens the store that a crash has left, and acquires a lock in it.
-Found look(FaultyStorage& storage, Clock& clock) {
+Found inspect(FaultyStorage& storage, Clock& clock) {
     Found found;
     auto opened = LockManager::open(storage, clock, by_hand());
     if (!opened) {
@@ -263,7 +263,7 @@ Found Life::reopened(std::size_t bytes, bool same_boot) {
     clock.set_boot(clock_.now().boot);
     clock.set_wall(clock_.now().wall);
     if (!same_boot) clock.reboot("boot-2");
-    return look(*storage, clock);
+    return inspect(*storage, clock);
 }
 
 void Life::cut(const std::string& when, std::size_t bytes, bool same_boot) {
@@ -492,7 +492,7 @@ BOOST_AUTO_TEST_CASE(that_loses_unsynced_writes_repeats_no_token) {
             const auto left = storage.reopen_after_power_cut(cut);
             SimulatedClock later;
             later.reboot("boot-2");
-            const Found found = look(*left, later);
+            const Found found = inspect(*left, later);
             BOOST_CHECK_MESSAGE(!found.wrong && found.next > last,
                                 "grant " << i << ", cut at " << cut << ": token "
                                          << number(found.next) << " after " << number(last) << ' '

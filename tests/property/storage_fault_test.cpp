@@ -97,7 +97,7 @@ Request convert(const World& world) {
 // Calls for answers that wait until they are durable, until they are written, or for the history.
 const std::vector<Call> durable{Call::enqueue, Call::write, Call::sync};
 const std::vector<Call> written{Call::enqueue, Call::write};
-const std::vector<Call> looked_up{Call::read};
+const std::vector<Call> lookup_calls{Call::read};
 const std::vector<Call> durable_looked_up{Call::enqueue, Call::write, Call::sync, Call::read};
 
 Request acquire(const World& w) { return acquire_of(w.ann, {lock("new", Mode::write)}); }
@@ -126,7 +126,7 @@ const std::vector<Operation>& operations() {
         {"break", break_grant, durable, true},
         {"transfer", transfer, durable, true},
         {"reacquire", reacquire, durable_looked_up},
-        {"release what has ended", release_ended, looked_up},
+        {"release what has ended", release_ended, lookup_calls},
     };
     return all;
 }

@@ -42,14 +42,14 @@ public:
     }
     bool struck() const { return struck_; }
     // Returns whether ann's commit was already queued when she was stopped.
-    bool struck_behind_commit() const { return behind_commit_; }
+    bool struck_after_commit() const { return after_commit_; }
 
     void reach() {
         if (!counting_ || !strike_) return;
         if (left_-- > 0) return;
         counting_ = false;
         struck_ = true;
-        behind_commit_ = queued_;
+        after_commit_ = queued_;
         std::exchange(strike_, nullptr)();
         counting_ = true;
     }
@@ -67,7 +67,7 @@ private:
     bool counting_ = false;
     bool struck_ = false;
     bool queued_ = false;
-    bool behind_commit_ = false;
+    bool after_commit_ = false;
 };
 
 class YieldingSnapshot final : public ForwardingSnapshot {
@@ -336,7 +336,7 @@ std::string StaleWorld::text() const {
 std::string StaleWorld::judge(bool done, bool kept, const Contents& before) {
     if (!unexpected_.empty()) return unexpected_;
     if (kept && !done) return "a live holder was refused";
-    if (!kept && done && !yields_.struck_behind_commit()) return "a stale holder has written";
+    if (!kept && done && !yields_.struck_after_commit()) return "a stale holder has written";
     if (!done && contents() != before) return "a refused write has left something";
     if (done && !next_ && text() != (removes_ ? "none" : "ann's"))
         return "what was done is not there";
@@ -353,7 +353,7 @@ StaleRun StaleWorld::run() {
     yields_.end();
     run.stopped = yields_.struck();
     run.refused = !done;
-    run.overtaken = next_.has_value() && !yields_.struck_behind_commit();
+    run.overtaken = next_.has_value() && !yields_.struck_after_commit();
     const bool kept = loss == Loss::renewed || loss == Loss::none || !run.stopped;
     run.wrong = judge(done, kept, before);
     if (!run.wrong.empty() || !next_) return run;

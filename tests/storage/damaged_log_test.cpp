@@ -139,7 +139,7 @@ struct Fixture {
         bytes[offset] = static_cast<char>(bytes[offset] ^ (1U << bit));
         const Found found = open_with(file, &bytes);
         BOOST_TEST_CONTEXT("bit " << bit << " of byte " << offset << " of " << file.string()) {
-            BOOST_TEST((found.refused || found.there >= least_with(file)));
+            BOOST_TEST((found.refused || found.there >= min_with(file)));
             if (file == synced_log) return;
             const Found later = open_with(file, &bytes, "boot-2", Position::lost);
             if (later.refused) return;
@@ -149,7 +149,7 @@ struct Fixture {
     }
 
     // If SYNCED_LOG itself is damaged, the position is not known.
-    int least_with(const fs::path& file) const { return file == synced_log ? count - 1 : count; }
+    int min_with(const fs::path& file) const { return file == synced_log ? count - 1 : count; }
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ public:
     explicit ResourceSearch(std::vector<const Operation*> operations)
         : operations_(std::move(operations)) {}
 
-    std::optional<std::string> run(HistoryFigures& figures);
+    std::optional<std::string> run(SearchCounts& counts);
 
 private:
     struct Event {
@@ -98,7 +98,7 @@ private:
     bool reason_missing(const State& state) const;
     // A wait that fails leaves no trace in the state, but other operations may have been refused
     // because of it. Adds the states that these operations saw before the wait ended.
-    bool refuse_behind(std::size_t slot, std::vector<State> work, std::set<State>& good) const;
+    bool refuse_after(std::size_t slot, std::vector<State> work, std::set<State>& good) const;
     bool may_be(const State& state, const Operation& operation) const;
     bool blocked(const State& state, const Operation& operation) const;
     // Returns the state after a pending operation, or none if the operation cannot be next.
@@ -127,12 +127,12 @@ std::vector<ResourceSearch::Event> ResourceSearch::events() const {
     return events;
 }
 
-std::optional<std::string> ResourceSearch::run(HistoryFigures& figures) {
+std::optional<std::string> ResourceSearch::run(SearchCounts& counts) {
     for (const Event& event : events()) {
         auto wrong = event.is_return ? reply(*event.operation) : call(*event.operation);
         if (wrong) return wrong;
-        figures.max_states = std::max(figures.max_states, states_.size());
-        figures.states += states_.size();
+        counts.max_states = std::max(counts.max_states, states_.size());
+        counts.states += states_.size();
     }
     return std::nullopt;
 }
@@ -179,7 +179,7 @@ std::optional<std::string> ResourceSearch::reply(const Operation& operation) {
     }
     if (good.empty()) return complaint(operation);
     if (operation.waits && !changes(operation)) {
-        if (!refuse_behind(slot, {states_.begin(), states_.end()}, good)) {
+        if (!refuse_after(slot, {states_.begin(), states_.end()}, good)) {
             return "too many possible states to judge";
         }
     }
@@ -189,8 +189,8 @@ std::optional<std::string> ResourceSearch::reply(const Operation& operation) {
     return std::nullopt;
 }
 
-bool ResourceSearch::refuse_behind(std::size_t slot, std::vector<State> work,
-                                   std::set<State>& good) const {
+bool ResourceSearch::refuse_after(std::size_t slot, std::vector<State> work,
+                                  std::set<State>& good) const {
     std::set<State> seen(work.begin(), work.end());
     while (!work.empty()) {
         const State state = std::move(work.back());
@@ -371,7 +371,7 @@ bool ResourceSearch::smaller_token_pending(const State& state, const Operation& 
     });
 }
 
-bool tells_token(const Operation& operation) {
+bool returns_token(const Operation& operation) {
     return operation.result == Result::done &&
            (operation.verb == Verb::acquire || operation.verb == Verb::convert);
 }
@@ -379,17 +379,17 @@ bool tells_token(const Operation& operation) {
 }  // namespace
 
 std::optional<std::string> find_contradiction(std::span<const Operation> history,
-                                              HistoryFigures* figures) {
+                                              SearchCounts* counts) {
     std::map<std::uint32_t, std::vector<const Operation*>> resources;
     for (const Operation& operation : history) resources[operation.resource].push_back(&operation);
-    HistoryFigures sum;
+    SearchCounts sum;
     sum.operations = history.size();
     std::optional<std::string> wrong;
     for (auto& [resource, operations] : resources) {
         wrong = ResourceSearch(std::move(operations)).run(sum);
         if (wrong) break;
     }
-    if (figures != nullptr) *figures = sum;
+    if (counts != nullptr) *counts = sum;
     return wrong;
 }
 
@@ -398,7 +398,7 @@ std::optional<std::string> find_token_disorder(std::span<const Operation> histor
     std::unordered_set<std::uint64_t> born;
     std::map<std::uint32_t, std::vector<const Operation*>> resources;
     for (const Operation& operation : history) {
-        if (!tells_token(operation)) continue;
+        if (!returns_token(operation)) continue;
         const bool birth = operation.verb == Verb::acquire;
         const auto known = grant_of.emplace(operation.token, operation.grant).first;
         if (known->second != operation.grant || (birth && !born.insert(operation.token).second))

@@ -65,7 +65,7 @@ struct Operation {
     std::int64_t returned = 0;
 };
 
-struct HistoryFigures {
+struct SearchCounts {
     std::size_t operations = 0;
     // The largest number of possible states at one time, and their sum.
     std::size_t max_states = 0;
@@ -75,7 +75,7 @@ struct HistoryFigures {
 // Returns what is wrong with the history, or none. A refusal needs a reason at that time: a
 // conflicting grant of another session, or a conflicting wait that was itself blocked.
 std::optional<std::string> find_contradiction(std::span<const Operation> history,
-                                              HistoryFigures* figures = nullptr);
+                                              SearchCounts* counts = nullptr);
 
 // Needs no search. Returns a token that was given twice, or two grants of a resource that do not
 // overlap and of which the later one has the smaller token.

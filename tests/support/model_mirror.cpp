@@ -207,7 +207,7 @@ Complaint ModelMirror::compare(const Error& expected, const Error& real) {
         for (const auto& blocker : expected.blockers) {
             if (to_real(blocker.grant) || model_of_.contains(number(holder.grant))) continue;
             if (!cannot_be(number(blocker.grant), number(holder.grant)) &&
-                looks_like(blocker.grant, holder.session, holder.resource, &holder)) {
+                matches(blocker.grant, holder.session, holder.resource, &holder)) {
                 if (auto complaint = bind(number(blocker.grant), number(holder.grant)))
                     return complaint;
             }
@@ -242,8 +242,8 @@ Complaint ModelMirror::got(const HistoryLookup& question) {
     return std::nullopt;
 }
 
-bool ModelMirror::looks_like(GrantId model, const SessionId& session, std::string_view resource,
-                             const Holder* holder) const {
+bool ModelMirror::matches(GrantId model, const SessionId& session, std::string_view resource,
+                          const Holder* holder) const {
     const auto* grant = model_.grant(model);
     return grant != nullptr && grant->session == session &&
            std::any_of(grant->locks.begin(), grant->locks.end(), [&](const auto& lock) {
@@ -261,8 +261,7 @@ Complaint ModelMirror::got(const LostNotice& notice) {
         if (to_real(model) || model_of_.contains(number(notice.grant.id)) ||
             notice.grant.locks.empty())
             continue;
-        if (!looks_like(model, notice.session, notice.grant.locks.front().resource, nullptr))
-            continue;
+        if (!matches(model, notice.session, notice.grant.locks.front().resource, nullptr)) continue;
         if (keys(owed.grant.locks) != keys(notice.grant.locks)) continue;
         if (cannot_be(number(model), number(notice.grant.id))) continue;
         if (auto complaint = bind(number(model), number(notice.grant.id))) return complaint;
@@ -303,7 +302,7 @@ Complaint ModelMirror::got(const WantedNotice& notice) {
         // The answer with the id of the grant has not been delivered yet.
         for (auto owed = wanted_owed_.begin(); owed != wanted_owed_.end(); ++owed) {
             if (owed->first.first != notice.session || to_real(owed->first.second)) continue;
-            if (!looks_like(owed->first.second, notice.session, notice.wanted.resource, nullptr))
+            if (!matches(owed->first.second, notice.session, notice.wanted.resource, nullptr))
                 continue;
             wanted_owed_.erase(owed);
             return std::nullopt;

@@ -53,11 +53,11 @@ public:
 
     ReferenceModel& model() { return model_; }
     const ReferenceModel& model() const { return model_; }
-    // Replaces the model after a crash. `tell` applies the events that survived, with real ids, to
-    // `model`.
-    template <typename Tell>
-    void replay_into(ReferenceModel& model, const Tell& tell) {
-        tell([&](const Event& event, Ticket ticket, const SessionId& fresh, Instant now) {
+    // Replaces the model after a crash. `replay` applies the events that survived, with real ids,
+    // to `model`.
+    template <typename Replay>
+    void replay_into(ReferenceModel& model, const Replay& replay) {
+        replay([&](const Event& event, Ticket ticket, const SessionId& fresh, Instant now) {
             model.apply(translated(event), ticket, fresh, now);
         });
         const auto last = std::max(model_.last_token(), model.last_token());
@@ -71,8 +71,8 @@ public:
 
 private:
     Event translated(Event event) const;
-    bool looks_like(GrantId model, const SessionId& session, std::string_view resource,
-                    const Holder* holder) const;
+    bool matches(GrantId model, const SessionId& session, std::string_view resource,
+                 const Holder* holder) const;
     Complaint cannot_be(std::uint64_t model, std::uint64_t real) const;
     Complaint bind(std::uint64_t model, std::uint64_t real);
     Complaint compare(const Result<Answer>& expected, const Result<Answer>& real);

@@ -248,8 +248,8 @@ void ReferenceModel::serve_queues(Instant now) {
             };
             // The session has got the lock through another request meanwhile.
             if (!judged.converting && session(judged.session)->deadline &&
-                met_by_own(judged.ticket, judged.session, judged.wanted, judged.acquire.held,
-                           now)) {
+                handle_own_locks(judged.ticket, judged.session, judged.wanted, judged.acquire.held,
+                                 now)) {
                 leave();
                 break;
             }
@@ -515,12 +515,12 @@ void ReferenceModel::close_names(const ModelGrant& grant, Outcome outcome, BootT
     }
 }
 
-void ReferenceModel::end(ModelGrant& grant, Outcome outcome, BootTime at, bool tell) {
+void ReferenceModel::end(ModelGrant& grant, Outcome outcome, BootTime at, bool notify) {
     grant.outcome = outcome;
     grant.ended_at = at;
     grant.left = ++steps_;
     close_names(grant, outcome, at);
-    if (tell) {
+    if (notify) {
         LostNotice notice;
         notice.session = grant.session;
         notice.grant = answer(grant);
@@ -540,7 +540,7 @@ void ReferenceModel::end(ModelGrant& grant, Outcome outcome, BootTime at, bool t
     if (owner != nullptr && owner->own) owner->ended = true;
 }
 
-void ReferenceModel::end_session(ModelSession& someone, Outcome outcome, BootTime at, bool tell) {
+void ReferenceModel::end_session(ModelSession& someone, Outcome outcome, BootTime at, bool notify) {
     // The waits end first, so that none of them is granted.
     std::vector<ModelWaiter> waits;
     for (const auto& waiter : waiters_) {
@@ -555,7 +555,7 @@ void ReferenceModel::end_session(ModelSession& someone, Outcome outcome, BootTim
         if (grant.session != someone.id || grant.outcome != Outcome::held) continue;
         // The maximum hold of a grant may have ended earlier.
         end(grant, outcome, outcome == Outcome::expired ? std::min(at, grant.cap.value_or(at)) : at,
-            tell);
+            notify);
     }
 }
 

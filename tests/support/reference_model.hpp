@@ -157,10 +157,11 @@ private:
     void lose_patience(Instant now);
     void withdraw(Ticket ticket);
     void disconnect(const Disconnect& disconnected, Instant now);
-    bool met_by_own(Ticket ticket, const SessionId& who, const std::vector<ModelLock>& wanted,
-                    Held held, Instant now);
+    bool handle_own_locks(Ticket ticket, const SessionId& who, const std::vector<ModelLock>& wanted,
+                          Held held, Instant now);
     bool in_use_as_other_kind() const;
-    bool left_behind(const ModelGrant& moved, const SessionId& owner, Ticket ticket, Instant now);
+    bool conflicts_after_move(const ModelGrant& moved, const SessionId& owner, Ticket ticket,
+                              Instant now);
     bool would_be_stuck(const ModelGrant& moved, const SessionId& owner, Instant now) const;
     std::vector<const ModelWaiter*> in_order() const;
     Blockers blockers(const ModelWaiter& waiter, BootTime now) const;
@@ -194,8 +195,8 @@ private:
     GrantId give(const ModelWaiter& waiter, bool waited, Instant now);
     void raise(const ModelWaiter& waiter, bool waited, Instant now);
     ModelGrant& new_grant(const SessionId& session, std::vector<ModelLock> locks, Instant now);
-    void end(ModelGrant& grant, Outcome outcome, BootTime at, bool tell);
-    void end_session(ModelSession& session, Outcome outcome, BootTime at, bool tell);
+    void end(ModelGrant& grant, Outcome outcome, BootTime at, bool notify);
+    void end_session(ModelSession& session, Outcome outcome, BootTime at, bool notify);
     void close_names(const ModelGrant& grant, Outcome outcome, BootTime at);
     void extend(const SessionId& session, BootTime now);
 

@@ -265,7 +265,7 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
         lock.modes.clear();
     }
     if (request.session &&
-        met_by_own(ticket, *request.session, with_dependants(weakest), request.held, now)) {
+        handle_own_locks(ticket, *request.session, with_dependants(weakest), request.held, now)) {
         return;
     }
 
@@ -290,8 +290,9 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
 
 // Applies `held` if this session already holds one of the requested names. Returns whether it has
 // replied. A resource that is held only as a dependant does not count.
-bool ReferenceModel::met_by_own(Ticket ticket, const SessionId& who,
-                                const std::vector<ModelLock>& wanted, Held held, Instant now) {
+bool ReferenceModel::handle_own_locks(Ticket ticket, const SessionId& who,
+                                      const std::vector<ModelLock>& wanted, Held held,
+                                      Instant now) {
     ModelGrant* covering = nullptr;
     const ModelGrant* any = nullptr;
     for (auto& grant : grants_) {

@@ -78,8 +78,8 @@ void ReferenceModel::handle(const Release& request, Ticket ticket, const Session
 // The previous holder may have other grants that conflict with the moved one. If the grant moved to
 // `owner`, two sessions would hold conflicting locks, so the move is refused. Returns whether it
 // has replied.
-bool ReferenceModel::left_behind(const ModelGrant& moved, const SessionId& owner, Ticket ticket,
-                                 Instant now) {
+bool ReferenceModel::conflicts_after_move(const ModelGrant& moved, const SessionId& owner,
+                                          Ticket ticket, Instant now) {
     Error error(ErrorCode::conflict, "model");
     for (const auto& other : grants_) {
         if (other.id == moved.id || other.session == owner || !lives(other, now.boot)) continue;
@@ -120,7 +120,7 @@ void ReferenceModel::handle(const Transfer& request, Ticket ticket, const Sessio
     if (forbids(locks, receiver->lease)) return refuse(ticket, ErrorCode::invalid_argument);
     const auto cap = given->cap;
     const auto max_hold = given->max_hold;
-    if (left_behind(*given, request.to, ticket, now)) return;
+    if (conflicts_after_move(*given, request.to, ticket, now)) return;
     if (would_be_stuck(*given, request.to, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*given, Outcome::transferred, now.boot, false);
     auto& made = new_grant(request.to, locks, now);
@@ -144,7 +144,7 @@ void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId
     if (forbids(locks, session(request.session)->lease))
         return refuse(ticket, ErrorCode::invalid_argument);
     if (auto error = why_not(request, *victim, now)) return reply(ticket, *error);
-    if (left_behind(*victim, request.session, ticket, now)) return;
+    if (conflicts_after_move(*victim, request.session, ticket, now)) return;
     if (would_be_stuck(*victim, request.session, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*victim, Outcome::stolen, now.boot, true);
     auto& made = new_grant(request.session, locks, now);
@@ -309,7 +309,7 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
     waiter.ticket = ticket;
     waiter.session = request.session;
     waiter.wanted = lost->locks;
-    if (met_by_own(ticket, request.session, waiter.wanted, Held::refuse, now)) return;
+    if (handle_own_locks(ticket, request.session, waiter.wanted, Held::refuse, now)) return;
     wait_or_refuse(std::move(waiter), std::chrono::milliseconds{0}, now);
 }
 

@@ -68,8 +68,8 @@ private:
         std::multiset<std::string> expected;
         for (const auto& part : split(expected_text, ";")) {
             if (part.empty() || part == "nothing") continue;
-            expected.insert(part.starts_with("deadlock") && !subject_.tells_cycles() ? "deadlock"
-                                                                                     : part);
+            expected.insert(part.starts_with("deadlock") && !subject_.reports_cycles() ? "deadlock"
+                                                                                       : part);
         }
         std::multiset<std::string> real;
         for (auto& part : said_) {
@@ -266,7 +266,7 @@ private:
         const auto* cancel = std::get_if<CancelWait>(&event);
         own_ticket_ = cancel != nullptr ? cancel->ticket : ticket;
         if (std::holds_alternative<Request>(event)) waits_[actor_].push_back(ticket);
-        tell(decision);
+        report(decision);
         if (beside_model_) {
             mirror_.expect(event, ticket, fresh, now_);
             if (auto wrong = mirror_.got(decision, std::holds_alternative<Tick>(event)))
@@ -351,7 +351,7 @@ private:
     }
 
     // ---- Reporting ----
-    void tell(Decision& decision) {
+    void report(Decision& decision) {
         const auto questions = std::exchange(decision.history, {});
         for (const auto& question : questions) decision_from_history(question, decision);
         give_numbers(decision);
@@ -523,7 +523,7 @@ private:
         }
         if (error.code == ErrorCode::already_held && error.grant)
             text += " " + number_of(number(*error.grant));
-        if (error.code == ErrorCode::deadlock && subject_.tells_cycles()) {
+        if (error.code == ErrorCode::deadlock && subject_.reports_cycles()) {
             // The cycle begins with the requester.
             std::vector<std::string> names;
             for (const auto& step : error.cycle) names.push_back(name_of(step.session));

@@ -36,7 +36,7 @@ public:
                        Instant now) const = 0;
     virtual std::optional<std::string> audit(Instant now) const = 0;
     // Whether a deadlock error contains the cycle.
-    virtual bool tells_cycles() const { return true; }
+    virtual bool reports_cycles() const { return true; }
 };
 
 // The lock table with a store in memory.

@@ -121,7 +121,7 @@ public:
     std::optional<std::string> audit(Instant now) const override {
         return model_.contradiction(now.boot);
     }
-    bool tells_cycles() const override { return false; }
+    bool reports_cycles() const override { return false; }
 
 private:
     std::string by(const Event& event) const {

@@ -97,7 +97,7 @@ std::vector<Call> some_calls(unsigned seed) {
         Call call;
         RandomMembers members(random, seed % 2 == 0);
         describe_call(members, call, body);
-        BOOST_TEST(!members.clash().has_value(), members.clash().value_or(""));
+        BOOST_TEST(!members.duplicate().has_value(), members.duplicate().value_or(""));
         call.body = std::move(body);
         make_consistent(call);
         calls.push_back(std::move(call));
@@ -113,7 +113,7 @@ std::vector<std::pair<CallBody, Reply>> some_replies(unsigned seed) {
         ReplyTo<decltype(body)> reply{};
         RandomMembers members(random, seed % 2 == 0);
         describe(members, reply);
-        BOOST_TEST(!members.clash().has_value(), members.clash().value_or(""));
+        BOOST_TEST(!members.duplicate().has_value(), members.duplicate().value_or(""));
         replies.emplace_back(std::move(body), std::move(reply));
     });
     return replies;
@@ -125,7 +125,7 @@ Error some_error(unsigned seed) {
                 "why");
     RandomMembers members(random, seed % 2 == 0);
     describe_facts(members, error);
-    BOOST_TEST(!members.clash().has_value(), members.clash().value_or(""));
+    BOOST_TEST(!members.duplicate().has_value(), members.duplicate().value_or(""));
     return error;
 }
 

@@ -52,13 +52,13 @@ public:
     static void refuse(std::string_view /*what*/) {}
 
     // Returns two members of one object that have the same number in frames, or none.
-    const std::optional<std::string>& clash() const { return clash_; }
+    const std::optional<std::string>& duplicate() const { return duplicate_; }
 
     std::uint64_t some(std::uint64_t most) { return random_() % most; }
 
 private:
     void note(FrameTag tag) {
-        if (!numbers_.insert(tag.number).second) clash_ = std::string(tag.name);
+        if (!numbers_.insert(tag.number).second) duplicate_ = std::string(tag.name);
     }
 
     void fill(bool& value) { value = full_ || some(2) == 0; }
@@ -100,7 +100,7 @@ private:
     void fill(Histogram& value) {
         RandomMembers noted(random_, full_);
         describe(noted, value);
-        if (noted.clash_) clash_ = noted.clash_;
+        if (noted.duplicate_) duplicate_ = noted.duplicate_;
         std::array<std::uint64_t, std::tuple_size_v<Histogram::Bounds> + 1> counts{};
         for (auto& count : counts) fill(count);
         value.set(counts, std::chrono::nanoseconds(some(1ULL << 58)));
@@ -147,13 +147,13 @@ private:
     void fill(T& value) {
         RandomMembers inner(random_, full_);
         describe(inner, value);
-        if (inner.clash_) clash_ = inner.clash_;
+        if (inner.duplicate_) duplicate_ = inner.duplicate_;
     }
 
     std::mt19937_64& random_;
     const bool full_;
     std::set<std::uint16_t> numbers_;
-    std::optional<std::string> clash_;
+    std::optional<std::string> duplicate_;
 };
 
 }  // namespace rocklock::testing

@@ -293,14 +293,14 @@ BOOST_AUTO_TEST_CASE(that_hangs_up_leaves_every_queue) {
 BOOST_AUTO_TEST_CASE(ends_when_the_incomplete_calls_of_its_user_exceed_the_limit) {
     UserBuffers::Account account(4711, 150U << 10);
     // The header of a frame of a megabyte, and a part of its body.
-    const std::string most_of_it = std::string(frame_greeting) +
-                                   std::string("\0\x10\0\0\x01\0\0\0\0\0\0\0\x01", 13) +
-                                   std::string(100U << 10, 'x');
+    const std::string partial_request = std::string(frame_greeting) +
+                                        std::string("\0\x10\0\0\x01\0\0\0\0\0\0\0\x01", 13) +
+                                        std::string(100U << 10, 'x');
     std::optional<Line> first(std::in_place, *this, &account);
-    first->send(most_of_it);
+    first->send(partial_request);
     BOOST_TEST(!first->conversation().broken());
     Line second(*this, &account);
-    second.send(most_of_it);
+    second.send(partial_request);
     BOOST_TEST(second.farewell() == "limit_exceeded");
     first.reset();
     BOOST_TEST(account.bytes() == 0U);
