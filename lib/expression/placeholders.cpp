@@ -132,8 +132,8 @@ std::optional<std::size_t> Binder::Register<Entry>::find(std::string_view placeh
         return static_cast<std::size_t>(found - entries_.begin());
     }
     const auto found = std::lower_bound(order_.begin(), order_.end(), placeholder,
-                                        [this](std::uint32_t place, std::string_view text) {
-                                            return entries_[place].placeholder < text;
+                                        [this](std::uint32_t index, std::string_view text) {
+                                            return entries_[index].placeholder < text;
                                         });
     if (found == order_.end() || entries_[*found].placeholder != placeholder) return std::nullopt;
     return *found;
@@ -141,10 +141,10 @@ std::optional<std::size_t> Binder::Register<Entry>::find(std::string_view placeh
 
 template <typename Entry>
 const Entry* Binder::Register<Entry>::use(std::string_view placeholder) {
-    const auto place = find(placeholder);
-    if (!place) return nullptr;
-    used_[*place] = true;
-    return &entries_[*place];
+    const auto index = find(placeholder);
+    if (!index) return nullptr;
+    used_[*index] = true;
+    return &entries_[*index];
 }
 
 template <typename Entry>

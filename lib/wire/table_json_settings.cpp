@@ -50,7 +50,7 @@ Tags read_tags(const MemberReader& json) {
     if (!given) return tags;
     for (const auto& entry : *given) {
         auto key = entry.required_text("Key");
-        const auto [place, added] = tags.emplace(key, entry.required_text("Value"));
+        const auto [it, added] = tags.emplace(key, entry.required_text("Value"));
         if (!added) {
             json.faults().invalid("Duplicate Tag Keys provided as input: Duplicate Tag Key found " +
                                   key);
