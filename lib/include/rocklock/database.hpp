@@ -25,22 +25,22 @@ struct DatabaseOptions {
     // Whether to create the directory and an empty store if there is none.
     bool create_if_missing = true;
     // With `written`, commits that are durable by default are answered when the operating system
-    // has accepted them. That is faster, but a power cut may revoke the last grants. `deferred` is
-    // refused.
+    // has accepted them. That is faster, but a power cut may revoke the last grants. With
+    // `deferred`, the database cannot be opened (invalid_argument).
     Durability durability = Durability::durable;
     // Whether the directory was restored from a copy. If so, all sessions and grants in it end
-    // (`broken`, reason "restored"), and new tokens are greater than all that may have been given
-    // since the copy was made. Copies made by backup() and restore_store() are marked and need no
-    // option.
+    // (`broken`, reason "restored"), and new tokens are greater than every token that the original
+    // store may have issued after the copy was made. A copy made by backup() or restore_store() is
+    // marked and does not need this option.
     bool restored = false;
     // Whether the database has background threads. If false, the caller must renew sessions, and
-    // must call tick() so that waiters are woken by time. For simulations, and for programs that
-    // manage all their threads themselves.
+    // must call tick(), which ends the leases and wait timeouts that have expired. For simulations,
+    // and for programs that manage all their threads themselves.
     bool background = true;
     // The maximum number of events that are kept in memory for LockService::watch(). 0: no events.
     std::size_t events_kept = 0;
-    // Whether the durations of acquires are counted (LockStatistics::acquire). Costs two readings
-    // of the clock for each acquire.
+    // Whether the duration of each acquire is measured (LockStatistics::acquire). This reads the
+    // clock twice for each acquire.
     bool timings = false;
     // `on_slow_wait` is called once for each request that has waited this long and still waits, on
     // a thread of the database. Zero: never.
@@ -53,7 +53,7 @@ struct DatabaseOptions {
     // For tables: the region in their ARNs, such as "eu-west-1"; must satisfy is_region(). A
     // request with an ARN of another region does not find its table.
     std::string region = "local";
-    // For tables: faults to inject, for tests of programs.
+    // For tables: faults to inject, to test the programs that use the tables.
     Rehearsal rehearsal;
     // The clock; none: the clock of the machine. Must outlive the database.
     Clock* clock = nullptr;
@@ -101,21 +101,23 @@ public:
     //   - After a connection is lost, the client reconnects and repeats the requests that can be
     //     repeated safely. In addition to the errors below, a call can fail with `unreachable` if
     //     the request had no effect, and with `indeterminate` if it is unknown whether it had one.
-    //   - Leases are counted from the time at which they were requested, so for the client they
-    //     end a little earlier.
-    //   - Events of a session's grants are received with its next renewal.
-    //   - A session's grants outlive the connection: close() does not release them, and they end
-    //     with their leases.
+    //   - The client counts a lease from the time at which it requested the lease, so the lease
+    //     ends slightly earlier for the client than for the daemon.
+    //   - The client receives the notices about the grants of a session with its next renewal.
+    //   - The grants of a session outlive the connection: close() does not release them. They end
+    //     with the lease of the session.
     //   - Functions that cannot return an error (classes(), statistics()) return empty values while
     //     the daemon is unreachable.
-    //   - Only administrators of the daemon may break grants, make backups, change classes and bind
-    //     tables; other users get access_denied. Administrators may also steal from classes with
-    //     StealPolicy::never. Breaks are recorded with the user's name.
-    //   - backup() makes the daemon write the copy, on its machine and as its user. The call waits
-    //     as long as the connection lasts. It fails with store_in_use while another backup runs.
+    //   - Only administrators of the daemon may break grants, end sessions with end_session() and
+    //     the two functions after it, make backups, change classes and bind tables. For other
+    //     users, these calls fail with access_denied. Administrators may also steal from classes
+    //     with StealPolicy::never. Breaks are recorded with the user's name.
+    //   - backup() makes the daemon write the copy, on its machine and as its user. The call has no
+    //     time limit; it fails if the connection is lost. It fails with store_in_use while another
+    //     backup runs.
     //   - With service(), grants() and requests work only for sessions with a secret that was
-    //     passed to or returned by this object. A session is opened for one process at most; more
-    //     processes can join it.
+    //     passed to or returned by this object. OpenSession::processes may contain at most one
+    //     process; JoinProcess adds more.
     //   - With ConnectOptions::background off, tick() renews sessions and handles those with an
     //     expired lease. Waits for locks do not need tick().
     //
@@ -137,9 +139,9 @@ public:
     Result<Session> resume_session(const SessionCredentials& credentials,
                                    SessionOptions options = {});
 
-    // Adds a class, or replaces the class with the same pattern. It applies from now on. Errors:
-    // invalid_argument; kind_mismatch if resources in use would change between modes and permits,
-    // or would have fewer permits.
+    // Adds a class, or replaces the class with the same pattern. It takes effect immediately.
+    // Errors: invalid_argument; kind_mismatch if a resource in use would change between modes and
+    // permits, or would have fewer permits.
     Result<LockClass> put_class(const LockClass& lock_class);
     // Deletes a class and returns it. Errors: invalid_argument if there is none with this pattern;
     // otherwise as put_class().
@@ -164,12 +166,12 @@ public:
     // Ends a session and all of its grants. Errors: as EndSession.
     Result<ClosedSession> end_session(const SessionId& session, std::string_view by,
                                       std::string_view reason);
-    // Ends all sessions of a principal one after the other. Repeats this for sessions that were
-    // opened meanwhile, up to five rounds in total. Returns the number of ended sessions. If it
-    // fails, the sessions before the failed one have ended. Errors: as EndSession.
+    // Ends all sessions of a principal one after the other. If sessions were opened meanwhile, ends
+    // these too, in up to five rounds in total. Returns the number of ended sessions. After an
+    // error, the sessions that were ended before the failed one stay ended. Errors: as EndSession.
     Result<std::uint64_t> end_sessions(std::string_view principal, std::string_view by,
                                        std::string_view reason);
-    // The same for all sessions that were opened by a user of the machine (SessionView::uid).
+    // As end_sessions(), for all sessions that a user of the machine has opened (SessionView::uid).
     Result<std::uint64_t> end_sessions_of_user(std::uint32_t uid, std::string_view by,
                                                std::string_view reason);
 
@@ -179,8 +181,8 @@ public:
     // HTTP, with any SDK for DynamoDB.
     Result<TableService*> tables();
 
-    // Bind tables to resources and remove such bindings, as the functions of TableService. After
-    // connect(), these functions require administrator rights.
+    // Bind a table to resources, and remove its binding, as the functions of TableService with
+    // these names do. After connect(), these functions require administrator rights.
     Result<TableBinding> bind_table(const TableBinding& binding);
     Result<TableBinding> unbind_table(const std::string& table);
     // Returns all bindings. Requires no special rights.
@@ -189,8 +191,8 @@ public:
     // and tables(); invalid_argument if the table is not bound or `key` is not a key of the table.
     Result<LockView> who_edits(const std::string& table, const AttributeMap& key);
 
-    // Returns the interface for requests, for servers and tools: it can do everything above and
-    // more. Must not be called after the database was moved from.
+    // Returns the interface for requests, for servers and tools. It executes all lock requests and
+    // queries above, and others. Must not be called after the database was moved from.
     LockService& service();
     // Returns the storage of the records, for inspection and tests. Must not be called after the
     // database was moved from. After connect(), returns a closed storage, since the daemon has the
@@ -200,11 +202,12 @@ public:
     // Makes a consistent copy of the store in `directory`, which must not exist or must be empty.
     // Other calls continue meanwhile. The first open of the copy acts as with
     // DatabaseOptions::restored. Errors: invalid_argument (the directory, or a store that is not on
-    // a disk), io_error, no_space, read_only.
+    // a disk), store_in_use (another backup writes into the directory), io_error, no_space,
+    // read_only.
     Result<void> backup(const std::string& directory);
 
-    // With DatabaseOptions::background off: does the work that is due and returns when to call
-    // tick() again. Returns none if no work depends on time.
+    // If DatabaseOptions::background is false: does the work that is due and returns the time at
+    // which tick() must be called again. Returns none if no work depends on time.
     std::optional<BootTime> tick();
 
     // Completes all waiting requests with `closing`, then writes and syncs all queued commits.

@@ -32,7 +32,7 @@
 
 namespace rocklock {
 
-// For `patience`: wait without a limit.
+// The value of `patience` for a wait without a time limit.
 inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds::max();
 
 // ---- Classes: the policy of a kind of resource ----
@@ -66,13 +66,13 @@ struct LockClass {
     // A path. The element `*` matches exactly one element of any value.
     std::string pattern;
     Policy policy = Policy::exclusive_write;
-    // The lease of a session that is opened for one grant, if the request gives none.
+    // The lease of a session that is opened for one grant, if the request does not specify a lease.
     std::chrono::milliseconds lease = limits::lease_default;
     // A session with a longer lease cannot lock the resource. Zero: only limits::lease_max applies.
     std::chrono::milliseconds max_lease{0};
     // A grant ends this long after it was given, however often it is renewed. Zero: no limit.
     std::chrono::milliseconds max_hold{0};
-    // A released resource is not granted again until this long after its grant. Zero: no minimum.
+    // A released resource is not granted again before this time has passed since its grant.
     std::chrono::milliseconds min_hold{0};
     // After a lock expires or is broken, the resource is not granted for this long. Zero: no delay.
     std::chrono::milliseconds lock_delay{0};
@@ -121,7 +121,7 @@ struct Wanted {
     std::optional<WallTime> answer_by{};
 };
 
-// A grant that its own session did not end.
+// A grant that has ended, but not by a request of its own session.
 struct LostGrant {
     GrantId grant{};
     Ending ending;
@@ -165,13 +165,13 @@ struct OpenSession {
 struct RenewSession {
     using Answer = SessionInfo;
     SessionId session;
-    // Changes the lease from now on. None: the lease does not change.
+    // The new lease of the session. None: the lease does not change.
     std::optional<std::chrono::milliseconds> lease;
     std::optional<std::string> note;
     std::optional<Metadata> metadata;
-    // For a server that was stalled and finds this renewal in its input: the time at which the
-    // renewal is judged, which is the last time at which the server could have read it. The new
-    // deadline is computed from the current time.
+    // For a server that was stalled and then reads this renewal: the last time before the stall at
+    // which the server could have read it. The renewal succeeds if the session had not expired
+    // then. The new deadline is computed from the current time.
     std::optional<BootTime> as_of;
     // Reports that a person is working in the session. It then counts as active for
     // StealPolicy::idle. A plain renewal only shows that the program is running.
@@ -192,14 +192,14 @@ struct ClosedSession {
 struct CloseSession {
     using Answer = ClosedSession;
     SessionId session;
-    // The reason that is stored with the ends of the session's grants. Set by the server if the
-    // client did not close the session itself.
+    // The reason that is recorded for the grants that end with the session. Set by the server if
+    // the client did not close the session itself.
     std::string reason{};
 };
 
 struct LockRequest {
     std::string resource;
-    // At most one of `mode`, `to` and `modes` may be set. Without all of them, `to` is edit.
+    // At most one of `mode`, `to` and `modes` may be set. If none is set, `to` is `edit`.
     std::optional<Mode> mode{};
     std::optional<Intent> to{};
     // Whether the lock also covers everything below this path.
@@ -242,7 +242,7 @@ struct Grant {
     WallTime deadline_wall;
     // With a `max_hold`: the time at which the grant ends, however often it is renewed.
     std::optional<BootTime> cap;
-    // In the response to a repeated request: how the grant has ended since, if it has.
+    // In the response to a repeated request: how the grant has ended, if it has.
     std::optional<Ending> ended;
     // The credentials of the session that was opened for this grant alone.
     std::optional<SessionInfo> own_session;
@@ -277,8 +277,8 @@ struct Convert {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
-    // The mode for all locks of the grant. Without it, `locks` names some of its resources, each
-    // with its new mode.
+    // The new mode of all locks except dependants, which keep their modes. Without it, `locks`
+    // names some of the grant's resources, each with its new mode.
     std::optional<Mode> mode;
     std::vector<LockRequest> locks;
     // Zero: do not wait. no_limit: wait without a limit.
@@ -313,17 +313,18 @@ struct Transfer {
     SessionId to;
 };
 
-// Ends the grant of another session and takes its place, in one step and ahead of the waiters, if
-// the classes of all its resources allow it. If a class has StealPolicy::ask, the first Steal of a
-// principal asks the holder: it is refused, the holder receives `Wanted`, and the error's
-// retry_after says when to retry.
+// Ends the grant of another session and gives its locks to this session, in one step and ahead of
+// the waiters, if the classes of all its resources allow it. If a class has StealPolicy::ask, the
+// first Steal of a principal asks the holder: it is refused, the holder receives `Wanted`, and the
+// error's retry_after says when to retry.
 //
 // Errors: steal_refused   Facts: policy, retry_after
 //         grant_ended
+//         access_denied   `force` is set, but `administrator` is not
 //         already_held    the grant belongs to this session
 //         conflict        other grants of the holder's session conflict with the stolen locks
 //         deadlock
-//         limit_exceeded  100 other requests to steal the grant are open
+//         limit_exceeded  100 other principals have asked for the grant, or a limit of the user
 struct Steal {
     using Answer = Grant;
     SessionId session;
@@ -359,8 +360,8 @@ struct EndSession {
 };
 
 // The holder's answer to all sessions that want its grant: those that asked to take it over and
-// those that wait for it. Counts as activity of the holder's session. The last answer applies until
-// the grant ends. If no session wants the grant, the answer has no other effect.
+// those that wait for it. It counts as activity of the holder's session, and has no other effect if
+// no session wants the grant. The last answer applies until the grant ends.
 //
 // If `allow` is true, each session that has asked may steal the grant from now on, and the holder
 // keeps it until one does. If no session has asked, the grant is released to the waiters, whatever
@@ -377,8 +378,9 @@ struct AnswerWanted {
 };
 
 // Acquires an expired or broken grant again for a session of the same principal, with a new id and
-// token. Succeeds only if none of its resources has been granted since. Errors:
-// precondition_failed if one has; not_owner; grant_ended if the grant ended in another way.
+// token. If the session still holds the grant, returns it unchanged. Errors: precondition_failed if
+// one of its resources has been granted since; conflict; already_held; not_owner; grant_ended if
+// the grant ended in another way.
 struct Reacquire {
     using Answer = Grant;
     SessionId session;
@@ -441,8 +443,7 @@ struct ListLocks {
 struct LockPage {
     // Ordered by resource and grant. If the store has at most 2,048 locks, the page is the state at
     // one time. Otherwise, it contains every matching lock that was held during the whole query; a
-    // lock that was granted or ended meanwhile may be missing. Queries therefore do not block other
-    // requests.
+    // lock that was granted or ended meanwhile may be missing.
     std::vector<Holder> locks;
     std::string next;  // empty on the last page
 };
@@ -494,8 +495,8 @@ struct AuditRow {
 
 // ---- Notices to holders ----
 
-// A grant has ended, and its own session did not end it. Sent once for each grant, after the end is
-// durable.
+// A grant has ended, but not by a request of its own session. Sent once for each grant, after the
+// end is durable.
 struct LostNotice {
     SessionId session;
     Grant grant;
@@ -538,9 +539,8 @@ public:
     // requires.
     virtual Ticket submit(Request request, Completion done) = 0;
 
-    // Cancels a wait: its completion is called with `cancelled`. Has no effect if the request has
-    // completed or is unknown. If a grant and the cancellation race, the completion reports which
-    // one came first.
+    // Cancels a wait: its completion is called with `cancelled`. Has no effect if the request is
+    // unknown or has completed, for example because it was granted at the same time.
     virtual void cancel(Ticket ticket) = 0;
     // Submits the request and waits for the result in the calling thread. No other thread is needed
     // unless the request has to wait for a lock. A stop request cancels the wait.

@@ -31,15 +31,15 @@ struct LockProof {
     std::optional<std::uint32_t> user{};
 };
 
-// The effect of a save on the grants that permitted it. It is part of the same commit: after a
-// crash both are done or neither.
+// The effect of a save on the grants that permitted it. The save and its effect are one commit:
+// after a crash, the store contains both or neither.
 enum class AfterSave : std::uint8_t {
     keep,
     // As Release. If the session acquired the grant several times (Held::count), its count is
     // decremented.
     release,
-    // Converts the grant to `read`, so that others can read too. If the grant has permits or waits
-    // for a conversion, the request is refused and nothing is saved.
+    // Converts the grant to `read`, so that other sessions can also lock in mode `read`. If the
+    // grant has permits or waits for a conversion, the request is refused and nothing is saved.
     downgrade,
 };
 

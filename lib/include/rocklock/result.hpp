@@ -1,7 +1,7 @@
 // Result<T>: a value, or the Error that explains why there is no value.
 //
-// The names are those of std::expected, which C++20 does not have. The library throws no
-// exceptions, except Result::value() if there is no value.
+// The names are those of std::expected, which C++20 does not have. The library reports errors only
+// as Results. Result::value() is the only function that throws an exception for an error.
 #pragma once
 
 #include <stdexcept>

@@ -108,8 +108,9 @@ struct LockStatistics {
     // stay 0: any other value is a bug.
     std::uint64_t sweep_finds = 0;
 
-    // Locks instead of grants: a set has several locks. Indexed by Mode. A grant of a counting
-    // resource counts once in `permits_granted`, whatever its number of permits.
+    // Counts locks, not grants: a grant has one lock for each of its resources. `locks_granted` is
+    // indexed by Mode. A lock of a resource with permits counts once in `permits_granted`, whatever
+    // its number of permits.
     std::array<std::uint64_t, 3> locks_granted{};
     std::uint64_t permits_granted = 0;
     // Requests that were refused because a queue was full.
@@ -119,15 +120,16 @@ struct LockStatistics {
     std::uint64_t sessions_opened = 0;
     std::uint64_t sessions_expired = 0;
     std::uint64_t renewals = 0;
-    // The events that are kept, and the events that were dropped to make room for newer ones.
+    // The number of events that are kept now, and the number of events that were dropped to make
+    // room for newer ones.
     std::uint64_t events = 0;
     std::uint64_t events_dropped = 0;
 
-    // The time from a request that waited to its grant.
+    // For requests that waited: the time from the request to its grant.
     Histogram wait{histogram_bounds::leases};
     // The time from a grant to its end.
     Histogram hold{histogram_bounds::leases};
-    // The remaining time of a lease when it was renewed.
+    // The time that was left of a lease when it was renewed.
     Histogram renew_margin{histogram_bounds::leases};
     // The time from the call to the answer of an acquire that did not wait, including the sync.
     // Counted only if DatabaseOptions::timings is set.

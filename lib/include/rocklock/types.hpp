@@ -23,7 +23,7 @@ enum class Mode : std::uint8_t { read, write, exclusive };
 // The purpose of a lock. The class of the resource determines the mode that it requires.
 enum class Intent : std::uint8_t { read, edit };
 
-// The effect of an acquire of a resource that the same session already holds.
+// What happens if a session requests a resource that it already holds.
 enum class Held : std::uint8_t {
     // The request fails with already_held.
     refuse,
@@ -44,7 +44,7 @@ enum class StealPolicy : std::uint8_t {
     ask,
 };
 
-// The end of a grant. `held` if it has not ended, or if a release only decremented its count.
+// How a grant ended. `held` if it has not ended, or if a release only decremented its count.
 enum class Outcome : std::uint8_t {
     held,
     released,
@@ -52,15 +52,16 @@ enum class Outcome : std::uint8_t {
     stolen,
     broken,
     transferred,
-    // In answers only: the grant had been released before this release.
+    // In answers only: the grant was already released when the Release was executed.
     already_released,
-    // In answers only: an upgrade has replaced the token.
+    // In answers only: the token is no longer valid, because an upgrade has replaced it.
     converted,
 };
 
-// Increases with every grant of a store and is never reset; below 2^53. 0 is not a token.
+// A fencing token. Each grant of a store gets a greater token than all grants before it, also after
+// a restart. Less than 2^53. 0 is not a token.
 enum class Token : std::uint64_t {};
-// The first token of a grant; it identifies the grant and never changes.
+// The id of a grant: its first token. An upgrade changes the token but not the id.
 enum class GrantId : std::uint64_t {};
 // The id of a draft (<rocklock/items/drafts.hpp>). It is never reused, and greater than the id of
 // every earlier draft.
@@ -83,7 +84,8 @@ struct Secret {
     friend bool operator==(const Secret&, const Secret&) = default;
 };
 
-// Free text of a session or a lock (host, URL, ticket): at most 4 KB in total.
+// Free text of a session or a lock (host, URL, ticket): at most limits::metadata_bytes in total,
+// together with the note.
 using Metadata = std::map<std::string, std::string>;
 
 // Names of the enumerators, as above. The parsers return none if `text` is not such a name.
@@ -103,7 +105,7 @@ ROCKLOCK_API std::optional<Secret> parse_secret(std::string_view text);
 // The fixed limits. A request that exceeds one is refused with an error that names the limit.
 namespace limits {
 inline constexpr std::size_t name_bytes = 1024;
-// Parts of a resource's name, separated by slashes.
+// The number of parts of a resource's name, which are separated by slashes.
 inline constexpr std::size_t name_parts = 64;
 inline constexpr std::size_t resources_per_grant = 100;
 inline constexpr std::size_t metadata_bytes = 4096;
@@ -114,7 +116,8 @@ inline constexpr std::chrono::milliseconds lease_default{30'000};
 inline constexpr std::uint32_t waiters_per_resource = 10'000;
 inline constexpr std::uint32_t waiters_total = 1'000'000;
 inline constexpr std::uint32_t waits_per_session = 10'000;
-// A draft is never refused for this limit: if a principal has more drafts, the oldest are deleted.
+// No draft is refused because of this limit: if a principal has more drafts, the oldest are
+// deleted.
 inline constexpr std::uint32_t drafts_per_principal = 1'000;
 inline constexpr std::chrono::milliseconds draft_age = std::chrono::hours{24 * 30};
 }  // namespace limits

@@ -9,14 +9,16 @@ namespace rocklock {
 // TCP count as one user. A request that would exceed a limit fails with limit_exceeded.
 struct UserLimits {
     std::uint64_t sessions = 0;
-    // Grants and requests that wait for one.
+    // The sum of the grants and of the requests that wait for a grant.
     std::uint64_t grants = 0;
     std::uint64_t waiters = 0;
-    // Memory of all of these in bytes: an upper estimate.
+    // The memory of the sessions, grants and waiters in bytes. It is estimated, and the estimate is
+    // not lower than the memory in use.
     std::uint64_t lock_bytes = 0;
     // Drafts of refused writes.
     std::uint64_t drafts = 0;
-    // Bytes of the tables that the user created, with their indexes, and of the user's drafts.
+    // The bytes of the tables that the user created, including their indexes, and of the user's
+    // drafts.
     std::uint64_t table_bytes = 0;
 };
 

@@ -1,8 +1,8 @@
 // The stream of lock events, and the history of one resource.
 //
-// An event is delivered when its commit is as durable as the answer of its verb must be. Events are
-// delivered in the order of the decisions. A client that replays the stream therefore has the state
-// of the lock table, and no event reports a grant that a crash can undo.
+// An event is delivered when its commit is as durable as the answer to the request must be. Events
+// are delivered in the order of the decisions. A client that replays the stream therefore has the
+// state of the lock table, and no event reports a grant that a crash can undo.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ enum class EventType : std::uint8_t {
     wanted,
     // The last third of the session's lease has begun.
     warned,
-    // The grant has another mode. After an upgrade it also has another token.
+    // The mode of the grant has changed. After an upgrade, the grant also has a new token.
     converted,
     // The five ways in which a grant ends: exactly one of these events for each of its resources.
     transferred,
@@ -62,7 +62,7 @@ struct LockEvent {
     friend bool operator==(const LockEvent&, const LockEvent&) = default;
 };
 
-// For WatchRequest::after: only events from now on.
+// The value of WatchRequest::after for receiving only events that occur after the request.
 inline constexpr std::uint64_t from_now = (std::uint64_t{1} << 53) - 1;
 
 struct WatchRequest {

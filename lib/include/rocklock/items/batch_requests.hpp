@@ -66,8 +66,8 @@ struct BatchGetAnswer {
 
 struct TransactWrite {
     std::vector<WriteItem> actions;
-    // The idempotency token: 1 to 36 characters. If a request with the same token succeeded within
-    // the last ten minutes, a repetition of that request has no effect and succeeds.
+    // The idempotency token: 1 to 36 characters. If an equal request with the same token succeeded
+    // within the last ten minutes, this request succeeds and has no effect.
     std::optional<std::string> token;
     ReturnCapacity return_capacity = ReturnCapacity::none;
     bool return_collection_metrics = false;
@@ -83,13 +83,13 @@ struct TransactWriteAnswer {
     std::uint64_t version = 0;
     std::vector<ConsumedCapacity> consumed;
     std::vector<WrittenCollection> collections;
-    // Whether the token had already been used by the same request. If so, no item was written, and
-    // `consumed` is the capacity for reading the items.
+    // Whether an equal request with the same token had already succeeded. If so, no item was
+    // written, and `consumed` is the capacity for reading the items.
     bool replayed = false;
 };
 
-// Reads up to 100 items as of the same moment. The members `proof` and `return_capacity` of the
-// gets are ignored; those below apply to all.
+// Reads up to 100 items from one snapshot. The members `proof` and `return_capacity` of each
+// GetItem are ignored; the members of this request apply to all of them.
 struct TransactGet {
     std::vector<GetItem> gets;
     ReturnCapacity return_capacity = ReturnCapacity::none;

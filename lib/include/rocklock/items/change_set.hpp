@@ -28,9 +28,9 @@
 
 namespace rocklock {
 
-// The version of every item that was read or changed is compared at the commit. It must be the
-// version at the first access by this change set; an item that did not exist then must still not
-// exist. get() returns the stored item, without the changes that were made here.
+// commit() succeeds only if every item that was read or changed still has the version that it had
+// at the first access by this change set; an item that did not exist then must still not exist.
+// get() returns the stored item, without the changes in this change set.
 //
 // Threads:  one thread at a time.
 // Lifetime: borrows the tables, which must outlive the change set.
@@ -46,27 +46,27 @@ public:
     ChangeSet& operator=(ChangeSet&&) noexcept;
     ~ChangeSet();
 
-    // Returns the current item, or none if it does not exist. Fails with condition_failed, and
-    // error().changes, if the item was read before and has changed since. commit() would then fail
-    // too.
+    // Returns the current item, or none if it does not exist. If the item was read before and has
+    // changed since, fails with condition_failed; error().changes contains the item, and commit()
+    // would fail too.
     Result<std::optional<Item>> get(const std::string& table, const AttributeMap& key);
 
-    // Set the change that commit() makes to an item, and replace an earlier change of the same
+    // Add a change of an item, which commit() writes. It replaces an earlier change of the same
     // item. If the item was not read before, its version is read now.
     Result<void> put(const std::string& table, Item item);
     Result<void> update(const std::string& table, const AttributeMap& key,
                         ExpressionParameters expressions);
     Result<void> remove(const std::string& table, const AttributeMap& key);
 
-    // Makes the item the common version of a group. Every commit of a change set that has called
-    // this function for the item, and that has changes, gives the item a new version. If two such
-    // change sets overlap in time, one therefore fails, even if they write different items. The
-    // group can have any members at any time.
+    // Makes the version of this item the common version of a group of items. If a change set has
+    // called this function and has changes, its commit gives the item a new version. Therefore, if
+    // two such change sets overlap in time, one of them fails, even if they write different items.
+    // Any items can belong to the group.
     //
     // Errors: condition_failed  the item does not exist
     Result<void> share_version(const std::string& table, const AttributeMap& key);
 
-    // Returns whether there are no changes to be saved.
+    // Returns whether there are no changes that commit() would write.
     bool empty() const;
 
     // Writes all changes or none. If it succeeds, the change set is empty and can be used again.
@@ -75,8 +75,8 @@ public:
     // After an error, the change set is unchanged, so that the user can decide what to do.
     //
     // Errors: condition_failed  error().changes lists the items that have changed since
-    //         lock_required, stale_token, locked  as for writes and reads of bound tables
-    //         invalid_argument  the table refuses a write
+    //         lock_required, stale_token, locked as for writes to and reads from bound tables
+    //         invalid_argument the table refuses a write
     Result<void> commit(AfterSave after = AfterSave::keep);
 
     // Removes all changes and all remembered versions.

@@ -1,17 +1,18 @@
-// Drafts: refused writes of a client that had lost its lock.
+// Drafts: the stored copies of writes that were refused because the client had lost its lock.
 //
-// A write that arrives after its lock was lost is refused, because the item may belong to the next
-// holder. If the class of the resource has LockClass::drafts, the refusal and the refused write are
-// one commit: the write is kept as a draft of the principal, which can read it, write it again
-// under a new lock, or discard it. A write of more than 512 KB is refused without a draft. A draft
+// A write that arrives after its lock was lost is refused, because another session may hold the
+// lock. If LockClass::drafts is set for the resource, the refused write is stored as a draft of the
+// principal before the refusal is reported. The principal can read the draft, write it again under
+// a new lock, or discard it. A write of more than 512 KB is refused without a draft. A draft
 // changes no item.
 //
 //     if (const auto saved = tables.write_item(late); !saved && saved.error().drafts > 0) {
 //         for (const Draft& draft : tables.list_drafts({"ann"})->drafts) offer(draft);
 //     }
 //
-// A draft is kept until it is taken, discarded or saved again (WriteItem::from_draft), until it is
-// limits::draft_age old, or until its principal has limits::drafts_per_principal newer drafts.
+// A draft is deleted when it is taken, discarded or saved again (WriteItem::from_draft), when its
+// age reaches limits::draft_age, or when its principal has limits::drafts_per_principal newer
+// drafts.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@
 
 namespace rocklock {
 
-// One refused write of one item. There is at most one for each lost token and item: the last.
+// One refused write of one item. If several writes with the same lost token are refused for one
+// item, only the last one is kept.
 struct Draft {
     DraftId id{};
     // The principal that held the lost lock.
@@ -34,14 +36,15 @@ struct Draft {
     Token token{};
     // The resource to which the item belongs.
     std::string resource;
-    // The write as it was requested: for a put the whole item; for other writes the key and the
-    // update; its conditions and its `expected_version`. No other members are set.
+    // The write as it was requested: for a put, the whole item; for other writes, the key and the
+    // update; and in both cases the conditions and `expected_version`. No other members are set.
     WriteItem write;
 };
 
 struct DraftsRequest {
     std::string principal;
-    // 1 to limits::drafts_per_principal. A page also ends after 1 MB.
+    // The maximum number of drafts in the page: 1 to limits::drafts_per_principal. A page also ends
+    // after 1 MB.
     std::uint32_t limit = limits::drafts_per_principal;
     // The `next` of the previous page; none for the first page.
     DraftId next{};

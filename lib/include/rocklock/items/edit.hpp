@@ -1,5 +1,5 @@
-// Items that a user edits for minutes while their locks are held: the request and the result of
-// Session::begin_edit(). docs/editing.md describes the steps of an edit.
+// The request and the result of Session::begin_edit(), which locks and reads the items that a user
+// edits for minutes. docs/editing.md describes the steps of an edit.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace rocklock {
 struct ItemToLock {
     std::string table;
     AttributeMap key;
-    // At most one of `mode` and `to` may be set. Without both, `to` is edit.
+    // At most one of `mode` and `to` may be set. If neither is set, `to` is `edit`.
     std::optional<Mode> mode{};
     std::optional<Intent> to{};
 };

@@ -23,7 +23,7 @@ struct ValuePlaceholder {
     AttributeValue value;
 };
 
-// An empty list differs from an absent one: as in DynamoDB, an empty list is an error.
+// An absent list is allowed, but an empty list is an error, as in DynamoDB.
 struct Placeholders {
     std::optional<std::vector<NamePlaceholder>> names;
     std::optional<std::vector<ValuePlaceholder>> values;
@@ -55,7 +55,8 @@ struct AttributeCondition {
     std::vector<AttributeValue> values;
 };
 
-// An element of Expected: a required value, the required existence or absence, or a comparison.
+// An element of Expected. It requires a value (`value`), the existence or absence of the attribute
+// (`exists`), or that a comparison is true (`comparison` with `values`).
 struct ExpectedAttribute {
     std::string attribute;
     std::optional<AttributeValue> value;

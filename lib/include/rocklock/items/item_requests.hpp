@@ -50,12 +50,12 @@ struct WriteItem {
     bool return_item_on_failure = false;
     ReturnCapacity return_capacity = ReturnCapacity::none;
     bool return_collection_metrics = false;
-    // With a token, the write is committed only if the grant is live and has mode `write` or
-    // `exclusive`. If the table is bound, the grant must also cover the item. Without a token, the
-    // proof is used for bound tables only.
+    // If the proof has a token, the write is committed only if its grant is live and has mode
+    // `write` or `exclusive`; for a bound table, the grant must also cover the item. A proof
+    // without a token is used for bound tables only.
     std::optional<LockProof> proof;
-    // The version that the item must have, as an earlier response reported it. 0: the item must not
-    // exist. Otherwise the write fails with condition_failed.
+    // The version that the item must have, as an earlier response reported it; 0 if the item must
+    // not exist. If the version differs, the write fails with condition_failed.
     std::optional<std::uint64_t> expected_version;
     // The principal that writes. It is stored with the item and reported to clients that find the
     // item changed. At most limits::name_bytes. If a grant permits the write, the principal of the
@@ -89,7 +89,7 @@ struct GetItem {
     bool consistent = false;
     ExpressionParameters expressions{};
     ReturnCapacity return_capacity = ReturnCapacity::none;
-    // For bound tables: permits to read items that the session of the proof holds in mode
+    // For bound tables: the session of the proof may read the items that it holds in mode
     // `exclusive`.
     std::optional<LockProof> proof{};
 };
@@ -126,8 +126,8 @@ struct PageOptions {
     std::optional<LockProof> proof;
 };
 
-// Reads the items of one hash key, in the order of their range keys; in descending order if
-// `forward` is false.
+// Reads the items of one hash key in the ascending order of their range keys, or in descending
+// order if `forward` is false.
 struct Query {
     std::string table;
     ExpressionParameters expressions;
@@ -136,7 +136,7 @@ struct Query {
 };
 
 // Reads all items of a table or an index, or those of one of `total_segments` segments (`segment`
-// counts from 0). Items with the same hash key follow each other.
+// counts from 0). Items with the same hash key are adjacent.
 struct Scan {
     std::string table;
     ExpressionParameters expressions;
@@ -150,11 +150,12 @@ struct Scan {
 struct Page {
     // Empty if the request selected only the count.
     std::vector<Item> items;
-    // The number of items after the filter, and before it.
+    // The number of items that passed the filter, and the number of items that were read.
     std::size_t count = 0;
     std::size_t scanned = 0;
-    // The key of the last item that was read, if the page ended before the end of the range;
-    // otherwise none. If the last item of the range fills the page, the next page is empty.
+    // If the page ended before the end of the range was reached: the key of the last item that was
+    // read. Otherwise none. If the last item of the range fills the page, `last_key` is set and the
+    // next page is empty.
     std::optional<AttributeMap> last_key;
     std::optional<ConsumedCapacity> consumed;
 };

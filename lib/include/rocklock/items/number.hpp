@@ -54,12 +54,12 @@ public:
     //                                   significant digits, or has a magnitude outside the range
     static Result<Number> parse(std::string_view text);
 
-    // Returns the number as DynamoDB's responses contain it: plain decimal without an exponent,
-    // plus sign, superfluous zeros or trailing point.
+    // Returns the number as DynamoDB's responses contain it: in plain decimal form, without an
+    // exponent, a plus sign, superfluous zeros or a trailing point.
     std::string to_string() const;
     // Appends to_string() to `out`.
     void append_to(std::string& out) const;
-    // The maximum size of that text: a sign, "0." and 167 digits.
+    // The maximum size of the result of to_string(): a sign, "0." and 167 digits.
     static constexpr std::size_t max_text_size = 170;
 
     bool is_zero() const noexcept { return (parts_.high | parts_.low) == 0; }
@@ -94,7 +94,7 @@ private:
     Parts parts_;
 };
 
-// Exact, as in `SET a = b + c`, `SET a = b - c` and `ADD`.
+// Return the exact sum and the exact difference, as `SET a = b + c`, `SET a = b - c` and `ADD` do.
 //
 // Errors, with DynamoDB's messages: invalid_argument  the result has more than 38 digits, or a
 //                                   magnitude outside the range

@@ -1,4 +1,4 @@
-// Rehearsal: injects faults and delays of the DynamoDB service that Rocklock itself does not have,
+// Rehearsal: simulates faults and delays that the DynamoDB service has and Rocklock does not have,
 // so that programs can be tested with them. docs/rehearsal.md describes each one.
 #pragma once
 
@@ -11,18 +11,19 @@ namespace rocklock {
 // faults.
 struct Rehearsal {
     std::uint64_t seed = 1;
-    // Query and Scan of global indexes return the state of the index at this time before the
+    // Query and Scan of a global index return the state that the index had at this time before the
     // request.
     std::chrono::milliseconds index_lag{};
-    // Expired items are deleted later by this time.
+    // The deletion of expired items is delayed by this time.
     std::chrono::milliseconds time_to_live_lag{};
-    // After a change of the time-to-live setting, further changes are refused for this time.
+    // After the time-to-live setting of a table was changed, further changes of it are refused for
+    // this time.
     std::chrono::milliseconds time_to_live_pause{};
-    // The percentage of the requests for data that are throttled. Each element of a batch is
-    // selected separately.
+    // The percentage of the requests for data that are throttled. In a batch, this is decided for
+    // each element separately.
     std::uint32_t throttle_percent = 0;
-    // The percentage of the single writes, and of the actions of transactions, that fail with a
-    // conflict.
+    // The percentage of the single writes and of the actions of transactions that fail with
+    // transaction_conflict.
     std::uint32_t conflict_percent = 0;
 
     bool is_on() const {

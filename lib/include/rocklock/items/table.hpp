@@ -1,10 +1,10 @@
 // Tables with items: the operations of DynamoDB on a Storage.
 //
-// An operation reads a snapshot of the store, makes its decision from this snapshot alone, and
-// commits on condition that the data that it read has not changed. If the data has changed, the
-// operation starts again with a new snapshot. Every write is therefore atomic, and no lock is held
-// while it is decided. The entries of secondary indexes are written in the same commit as the item,
-// so an index is never behind its table.
+// An operation reads a snapshot of the store, decides from this snapshot alone, and commits its
+// writes only if the data that it read has not changed. If the data has changed, the operation
+// starts again with a new snapshot. Every write is therefore atomic, and no lock is held while it
+// is decided. The entries of secondary indexes are written in the same commit as the item, so an
+// index is always up to date.
 #pragma once
 
 #include <chrono>
@@ -42,8 +42,9 @@ struct UserTableUsage {
     friend bool operator==(const UserTableUsage&, const UserTableUsage&) = default;
 };
 
-// A write that is read, and if possible decided and queued for the commit. If finish() was not
-// called, the destructor waits for the commit. Must be destroyed before its tables.
+// A write whose request was parsed and which, if possible, was decided and queued for the commit.
+// If finish() was not called, the destructor waits for the commit. Must be destroyed before the
+// tables.
 class PendingWrite {
 public:
     PendingWrite() = default;
@@ -51,19 +52,20 @@ public:
     PendingWrite& operator=(const PendingWrite&) = delete;
     virtual ~PendingWrite() = default;
 
-    // Returns false if the write could not be decided on cached data: call write() then.
+    // Returns false if the write could not be decided from cached data; the caller must then call
+    // write().
     virtual bool is_queued() const = 0;
 
     // Waits until the write is committed and returns its result. Must be called at most once. The
     // calling thread may commit the queued writes of other threads too.
     //
-    // Returns none if the write was not queued, and if another write changed the item first. This
-    // write then has no effect; call write() to decide it.
+    // Returns none if the write was not queued, or if another write changed the item first. This
+    // write then has no effect; the caller must call write() to execute it.
     virtual std::optional<Result<WriteAnswer>> finish() = 0;
 
-    // Decides and commits the write as write_item() does, without reading the request again. The
-    // request of begin_write() must still exist. For a write that was not queued, and after
-    // finish() returned none; must be called at most once.
+    // Decides and commits the write as write_item() does, without parsing the request again. The
+    // request of begin_write() must still exist. Call this at most once, and only if the write was
+    // not queued or finish() returned none.
     virtual Result<WriteAnswer> write() = 0;
 };
 
@@ -71,7 +73,7 @@ public:
 //
 // Threads:    thread-safe.
 // Durability: when a call returns, its changes are as durable as TableOptions::durability requires.
-// Names:      an ARN is accepted wherever the name of a table is.
+// Names: an ARN is accepted in place of the name of a table.
 // Errors:     with DynamoDB's messages:
 //             invalid_argument    the request is invalid, or does not fit the table or the item
 //             resource_not_found  the table does not exist
@@ -92,8 +94,8 @@ public:
     // Returns the description of a table.
     virtual Result<TableDescription> describe_table(const std::string& table) = 0;
     // Changes a table and returns its new description. A new index is complete when the call
-    // returns. A query of the index before that fails with invalid_argument. If an index is
-    // deleted, the returned description still contains it, with the status `deleting`.
+    // returns. While the index is being filled, queries of it fail with invalid_argument. If an
+    // index is deleted, the returned description still contains it, with the status `deleting`.
     //
     // Errors: limit_exceeded      the request creates or deletes more than one index
     //         resource_not_found  the index does not exist
@@ -105,8 +107,9 @@ public:
     // limit).
     virtual Result<TableNames> list_tables(const ListTables& request) = 0;
 
-    // Returns the request. Errors: invalid_argument if the setting does not change, if another
-    // attribute is active, or if the table is bound.
+    // Changes the time-to-live setting and returns the request. Errors: invalid_argument if the
+    // request does not change the setting, if another attribute is active, or if the table is
+    // bound.
     virtual Result<UpdateTimeToLive> update_time_to_live(const UpdateTimeToLive& request) = 0;
     virtual Result<TimeToLive> describe_time_to_live(const std::string& table) = 0;
     // Executes one step of a sweep: deletes items that have expired and drafts that are too old,
@@ -114,12 +117,13 @@ public:
     // rules of other deletes, including locks and indexes, and is conditional on the item still
     // being expired. If a power cut undoes a delete, a later sweep repeats it.
     //
-    // `next` of the report says when to call again. Any thread may call this function, and no call
-    // is required: without sweeps, expired items stay.
+    // `next` of the report is the time until the next step is due. Any thread may call this
+    // function. No call is required; without sweeps, expired items are not deleted.
     virtual Result<SweepReport> sweep_expired(const SweepExpired& step) = 0;
 
-    // A table has at most 50 tags. Errors: invalid_argument if it would have more, if a key begins
-    // with "aws:", or if the resource is not the ARN of a table.
+    // Set, remove and return the tags of a table, which has at most 50. Errors: invalid_argument if
+    // the table would have more, if a key begins with "aws:", or if the resource is not the ARN of
+    // a table.
     virtual Result<void> tag_resource(const TagResource& request) = 0;
     virtual Result<void> untag_resource(const UntagResource& request) = 0;
     virtual Result<TagPage> list_tags_of_resource(const ListTagsOfResource& request) = 0;
@@ -142,17 +146,18 @@ public:
     // Returns the drafts of a principal, oldest first. A server must authenticate the principal
     // before it calls this function. Errors: invalid_argument (the limit).
     virtual Result<DraftPage> list_drafts(const DraftsRequest& request) = 0;
-    // Deletes a draft and returns it, in one commit: if two clients take the same draft, one of
-    // them gets it. A client that must not lose the draft if it crashes itself should list it, save
-    // it, and then discard it.
+    // Deletes a draft and returns it. If several clients take the same draft, only one of them gets
+    // it. If the client crashes after this call, the draft is lost; to avoid that, call
+    // list_drafts(), save the write with WriteItem::from_draft, which deletes the draft in the same
+    // commit.
     //
     // Errors: resource_not_found  the principal does not have this draft
     virtual Result<Draft> take_draft(const std::string& principal, DraftId draft) = 0;
     // Deletes a draft. Errors: as take_draft().
     virtual Result<void> discard_draft(const std::string& principal, DraftId draft) = 0;
 
-    // Writes one item. Errors: condition_failed; error().item is the item, if the request asked for
-    // it.
+    // Writes one item. Errors: condition_failed; error().item is the item if
+    // WriteItem::return_item_on_failure is set.
     virtual Result<WriteAnswer> write_item(const WriteItem& request) = 0;
     // Returns one item. Errors for bound tables: locked if another session holds the resource in
     // mode `exclusive`; lock_required if the binding is strict (TableBinding::strict).
@@ -163,8 +168,9 @@ public:
         return std::nullopt;
     }
     // Decides a write from data that is cached in memory and queues it, so that one thread can wait
-    // for the commits of several writes. For threads that must not wait. Returns null if the
-    // write presents a lock; call write_item() then.
+    // for the commits of several writes. For threads that must not wait. Returns null if the write
+    // presents a lock or has another effect than the write, is a ConditionCheck, or if
+    // Rehearsal::index_lag is set; call write_item() then.
     virtual std::unique_ptr<PendingWrite> begin_write(const WriteItem& /*request*/) {
         return nullptr;
     }
@@ -172,7 +178,7 @@ public:
     virtual Result<Page> query(const Query& request) = 0;
     virtual Result<Page> scan(const Scan& request) = 0;
 
-    // If one of the writes is invalid, none is made.
+    // Makes all writes in one commit. If one of them is invalid, makes none.
     virtual Result<BatchWriteAnswer> batch_write(const BatchWrite& request) = 0;
     virtual Result<BatchGetAnswer> batch_get(const BatchGet& request) = 0;
 
@@ -186,12 +192,13 @@ public:
     // Errors: transaction_cancelled  error().reasons has one element for each get
     virtual Result<TransactGetAnswer> transact_get(const TransactGet& request) = 0;
 
-    // Returns the current usage of tables and drafts by each user, ordered by uid. Empty if no user
-    // has a limit.
+    // Returns the number of drafts and the bytes of the tables of each user now, ordered by uid.
+    // Empty if no user has a limit.
     virtual std::vector<UserTableUsage> user_usage() const { return {}; }
 
-    // Stores the item counts, so that the next open need not count the items again. Must be called
-    // before the storage is closed; a second call has no effect. Later writes fail with `closing`.
+    // Stores the item counts, so that the items need not be counted again after the next open. Must
+    // be called before the storage is closed; a second call has no effect. Later writes fail with
+    // `closing`.
     //
     // Errors: those of Storage; the counts are then lost
     virtual Result<void> close() = 0;
@@ -212,16 +219,16 @@ struct TableOptions {
     // Checks the locks for accesses to bound tables; provided by Database. Must outlive the tables.
     // If null, every write to a bound table fails with lock_required.
     LockGate* gate = nullptr;
-    // The system's own tables in addition to the stored ones; provided by Database. Must outlive
-    // the tables. If null, there are none.
+    // The system tables, such as rocklock.locks; provided by Database. Must outlive the tables. If
+    // null, there are no system tables.
     SystemTables* system = nullptr;
-    // Only `drafts` and `table_bytes` are used. If a write would exceed a limit, it fails with
-    // limit_exceeded; if a draft would exceed a limit, it is not kept.
+    // Only `drafts` and `table_bytes` are used. A write that would exceed a limit fails with
+    // limit_exceeded. A draft that would exceed a limit is not kept.
     UserLimits user_limits{};
 };
 
-// Opens the tables in `storage`. Completes what an earlier run did not: the deletion of tables and
-// the creation of indexes.
+// Opens the tables in `storage`. Completes deletions of tables and creations of indexes that an
+// earlier run did not complete.
 //
 // Lifetime: borrows `storage` and `clock`, which must outlive the tables. The destructor of the
 //           tables calls close().

@@ -1,7 +1,7 @@
 // The requests that create, describe, change and delete tables. The names are those of DynamoDB's
 // operations and parameters.
 //
-// A table exists as soon as CreateTable returns, and is gone as soon as DeleteTable returns. No
+// A table exists when CreateTable returns, and does not exist any more when DeleteTable returns. No
 // table ever has the status CREATING or DELETING.
 #pragma once
 
@@ -39,7 +39,7 @@ enum class ProjectionType : std::uint8_t { keys_only, include, all };
 // table.
 struct IndexProjection {
     std::optional<ProjectionType> type;
-    // Only with `include`.
+    // Used only if `type` is `include`.
     std::optional<std::vector<std::string>> non_key_attributes;
 
     friend bool operator==(const IndexProjection&, const IndexProjection&) = default;
@@ -90,7 +90,7 @@ struct SecondaryIndex {
     std::string name;
     std::vector<KeyElement> key;
     std::optional<IndexProjection> projection;
-    // For global indexes only, as the two members below.
+    // This member and the two members below are for global indexes only.
     std::optional<ProvisionedThroughput> throughput;
     std::optional<OnDemandThroughput> on_demand{};
     std::optional<WarmThroughput> warm{};
@@ -105,7 +105,7 @@ struct CreateTable {
     std::vector<KeyElement> key;
     std::optional<BillingMode> billing;
     std::optional<ProvisionedThroughput> throughput;
-    // An empty list differs from an absent one: it is refused, as in DynamoDB.
+    // An absent list is allowed, but an empty list is refused, as in DynamoDB.
     std::optional<std::vector<SecondaryIndex>> local_indexes;
     std::optional<std::vector<SecondaryIndex>> global_indexes;
     bool deletion_protection = false;
@@ -114,20 +114,20 @@ struct CreateTable {
     std::optional<OnDemandThroughput> on_demand{};
     std::optional<WarmThroughput> warm{};
     ServerSideEncryption encryption{};
-    // The uid of a user. The table counts towards the user's limit of bytes (UserLimits). If none,
-    // it counts towards no limit.
+    // The uid of a user. The bytes of the table count towards UserLimits::table_bytes of this user.
+    // If none, they count towards no limit.
     std::optional<std::uint32_t> user{};
 };
 
-// Makes one of these changes: throughput, of the table and of its indexes, with or without
-// `billing`; the creation or deletion of one index; deletion protection; table class; encryption. A
-// request for several of them fails with invalid_argument. `attributes` are the definitions for a
-// new index.
+// Makes one of these changes: the throughput of the table and of its indexes, with or without
+// `billing`; the creation or deletion of one index; the deletion protection; the table class; the
+// encryption. A request for several of these changes fails with invalid_argument. `attributes` are
+// the definitions for a new index.
 struct UpdateTable {
     // Exactly one of the members must be set.
     struct GlobalIndexUpdate {
         std::optional<SecondaryIndex> create;
-        // The name of the index, and its new throughput of one or several kinds.
+        // The name of the index and at least one of its three throughput settings.
         std::optional<SecondaryIndex> update;
         // The name of the index.
         std::optional<std::string> remove;
@@ -185,8 +185,9 @@ struct TableDescription {
     std::optional<TableClass> table_class;
     // "arn:aws:dynamodb:<region>:<account>:table/<name>".
     std::string arn;
-    // The numbers of items and bytes. They are exact, unless changes of them were lost in a crash.
-    // In that case they are from the last close() until sweep_expired() has counted the items.
+    // The numbers of items and bytes. They are exact, except after a crash that lost changes of
+    // them: then they are the numbers at the last close(), until sweep_expired() has counted the
+    // items.
     std::uint64_t item_count = 0;
     std::uint64_t size_bytes = 0;
     OnDemandThroughput on_demand{};
@@ -199,8 +200,8 @@ struct TableDescription {
 };
 
 struct ListTables {
-    // Lists the names after this one. The table with this name need not exist. Empty: from the
-    // first.
+    // The names after this one are listed. A table with this name need not exist. Empty: lists from
+    // the first name.
     std::string after;
     // 1 to 100.
     std::optional<std::int64_t> limit;

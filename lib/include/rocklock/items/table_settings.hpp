@@ -12,9 +12,10 @@
 
 namespace rocklock {
 
-// UpdateTimeToLive. If the attribute of an item is a number of seconds since 1970 and in the past,
-// the item has expired. A sweep deletes it; until then it can be read and written as any other
-// item. As in DynamoDB, an item that expired more than five years ago is not deleted.
+// UpdateTimeToLive. An item has expired if its value of the attribute is a number, and this number
+// of seconds since 1970 is in the past. A sweep deletes expired items; until then, they can be read
+// and written like other items. As in DynamoDB, an item that expired more than five years ago is
+// not deleted.
 struct UpdateTimeToLive {
     std::string table;
     std::string attribute;
@@ -34,7 +35,7 @@ struct TimeToLive {
 struct SweepExpired {
     // The maximum number of items that the step examines; 0 means 1.
     std::size_t max_items = 1'000;
-    // An item is deleted only if it expired longer ago than this.
+    // An item is deleted only if more than this time has passed since it expired.
     std::chrono::milliseconds spared{};
 };
 
@@ -46,7 +47,7 @@ struct SweepReport {
     std::chrono::milliseconds next{};
 };
 
-// Tags by key, as in TagResource and ListTagsOfResource.
+// The values of tags by their keys.
 using Tags = std::map<std::string, std::string>;
 
 // `resource` is the ARN of a table, also in the two requests below.
@@ -73,8 +74,8 @@ struct TagPage {
     std::optional<std::string> next_token;
 };
 
-// DescribeLimits: the default limits of an account in DynamoDB. Only the provisioned throughput
-// that tables request is checked against them.
+// DescribeLimits: the default limits of an account in DynamoDB. Rocklock only checks that the
+// provisioned throughput in a request does not exceed them.
 struct ServiceLimits {
     std::int64_t account_read_units = 80'000;
     std::int64_t account_write_units = 80'000;

@@ -46,22 +46,23 @@ struct StoreReport {
     std::vector<std::string> problems;
 };
 
-// Counts the records of the store in `directory` and changes nothing. Works also while a process
-// has the store open; its latest writes may be missing then. Errors: not_a_store, read_only,
-// newer_format, corrupt, io_error.
+// Counts the records of the store in `directory` and changes nothing. Also works while another
+// process has the store open; the latest writes of that process may then be missing. Errors:
+// not_a_store, read_only, newer_format, corrupt, io_error.
 ROCKLOCK_API Result<StoreFacts> inspect_store(const std::string& directory);
 
-// As inspect_store(), and also reads every byte: compares the checksums of all files, decodes every
-// record, and checks the invariants of the lock table that they form. No process may have the store
-// open. Problems of the store are returned in the report; an error means that it could not be read.
+// As inspect_store(), and also reads every byte: verifies the checksums of all files, decodes every
+// record, and checks the invariants of the lock table that the records form. No process may have
+// the store open. Problems of the store are returned in the report; an error means that the store
+// could not be read.
 // Errors: store_in_use (with the pid), and those of inspect_store().
 ROCKLOCK_API Result<StoreReport> check_store(const std::string& directory);
 
 // Restores the store from `backup` to `directory`, which must not exist or must be empty. `backup`
 // is a copy, or the directory of a store that is not open. The first open of the restored store
 // ends all sessions and grants in it (`broken`, reason "restored"), and new tokens are greater than
-// all that may have been given since. If the restore is interrupted, `directory` contains no store,
-// and the restore can be repeated.
+// every token that may have been issued after the copy was made. If the restore is interrupted,
+// `directory` contains no store, and the restore can be repeated.
 //
 // Calls `progress` with the number of copied bytes and their total.
 //

@@ -44,7 +44,8 @@ inline constexpr int family_count = 5;
 enum class Durability : std::uint8_t {
     // Answered when it is decided. It is written together with the next batch, or by its own wait()
     // if there is none. A crash of any kind may lose it until it or a later commit is written. The
-    // lock manager calls wait() after a millisecond, so that another batch can take it along.
+    // lock manager calls wait() after a millisecond, so that the commit can be written together
+    // with another batch.
     deferred,
     // Answered when the operating system has accepted it: survives the end of the process.
     written,
@@ -171,8 +172,8 @@ public:
         return wait(number, Durability::durable);
     }
 
-    // Returns whether wait() would return without waiting: the commit is durable enough, or
-    // failure() is set. Always true for deferred commits. Never blocks.
+    // Returns whether the commit is as durable as `durability` requires, or failure() is set.
+    // Always true for `deferred`, which requires nothing. Never blocks.
     virtual bool done(CommitNumber number, Durability durability) const = 0;
 
     // Returns whether durable commits wait for a device.
@@ -188,7 +189,7 @@ public:
     // Returns the current value of one key. Errors: as Snapshot::get().
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
     // As get(), if the value is cached in memory and has at most `max_bytes` bytes. For threads
-    // that must not wait. Reports no errors; get() does.
+    // that must not wait. If there is an error, `is_known` is false, and get() returns the error.
     virtual CachedValue get_cached(Family /*family*/, std::string_view /*key*/,
                                    std::size_t /*max_bytes*/) const {
         return {};
@@ -216,11 +217,12 @@ public:
     // into the copy. Commits continue meanwhile. If the copy is interrupted, it is not a store, and
     // it does not prevent another attempt.
     //
-    // Errors: invalid_argument (the directory, or a store that is not on a disk), io_error,
-    //         no_space, read_only. None of these errors fails the store itself.
+    // Errors: invalid_argument (the directory, or a store that is not on a disk), store_in_use
+    //         (another copy is being made in the directory), io_error, no_space, read_only. After
+    //         these errors, the store itself can still be used.
     virtual Result<void> copy_to(const std::string& directory, const std::vector<Write>& marks);
 
-    // Reads all data on the disk and compares the checksums. Errors: corrupt, io_error.
+    // Reads all data on the disk and verifies the checksums. Errors: corrupt, io_error.
     virtual Result<void> verify() const;
 
     // Writes and syncs all queued commits, and prepares a fast next open. Later commits fail with

@@ -49,8 +49,8 @@ public:
     Result<void> mark_sound() override;
     Result<void> close() override;
 
-    // Checks and writes the first `count` queued commits. Errors: those set by fail_nth(); the
-    // store has failed then.
+    // Checks and writes the first `count` queued commits. Errors: those that fail_nth() has set;
+    // after an error, the store has failed.
     Result<void> write_next(std::size_t count = 1);
     // Syncs all written commits.
     Result<void> sync();
@@ -66,9 +66,9 @@ public:
     // precondition.
     enum class Call : std::uint8_t { enqueue, write, sync, read };
 
-    // Makes the `nth` call of this kind from now on fail once; 1 is the next call. After each
-    // failure except of a `read`, the store has failed. If its write or sync failed, a commit may
-    // survive nevertheless, since its bytes are in the log.
+    // Makes the `nth` later call of this kind fail once; 1 is the next call. After a failure of a
+    // call other than `read`, the store has failed. A commit whose write or sync failed may still
+    // survive, because its bytes are in the log.
     void fail_nth(Call call, std::uint64_t nth,
                   Error error = Error(ErrorCode::io_error, "a planned failure"));
     // Returns the number of calls of this kind since the store was created.
@@ -81,9 +81,9 @@ public:
 
     // Simulates the end of the process: queued commits are lost.
     std::unique_ptr<FaultyStorage> reopen_after_kill() const;
-    // Simulates a power cut: only this many bytes of the log survive.
+    // Simulates a power cut: only the first `surviving_bytes` bytes of the log survive.
     std::unique_ptr<FaultyStorage> reopen_after_power_cut(std::size_t surviving_bytes = 0) const;
-    // Returns a store with any other log, such as log() with flipped bits.
+    // Returns a store with the given log, for example log() with flipped bits.
     std::unique_ptr<FaultyStorage> reopen_with_log(std::string_view log) const;
 
 private:

@@ -27,7 +27,7 @@ public:
     // Sets the boot clock. It must not go back without reboot().
     void set_boot(BootTime boot);
     void set_wall(WallTime wall);
-    // Moves the wall clock, like a correction of a wrong clock or a leap second.
+    // Moves the wall clock by `by`, as a correction of a wrong clock or a leap second does.
     void jump_wall(std::chrono::milliseconds by);
 
     // Sets the boot id. Empty: unknown.
@@ -38,7 +38,7 @@ public:
 private:
     std::mutex mutex_;
     BootTime boot_;
-    // Finer than WallTime, so that small steps are added exactly.
+    // Has a finer resolution than WallTime, so that small steps are added exactly.
     std::chrono::sys_time<std::chrono::nanoseconds> wall_;
     std::string boot_id_;
 };
