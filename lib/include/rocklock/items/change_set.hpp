@@ -75,8 +75,8 @@ public:
     // After an error, the change set is unchanged, so that the user can decide what to do.
     //
     // Errors: condition_failed  error().changes lists the items that have changed since
-    //         lock_required, stale_token, locked as for writes to and reads from bound tables
-    //         invalid_argument the table refuses a write
+    //         lock_required, stale_token, locked  as for writes to and reads from bound tables
+    //         invalid_argument  the table refuses a write
     Result<void> commit(AfterSave after = AfterSave::keep);
 
     // Removes all changes and all remembered versions.
