@@ -11,8 +11,9 @@ std::string base64_encode(std::string_view bytes);
 // Appends the encoding of `bytes` to `out`.
 void append_base64(std::string& out, std::string_view bytes);
 
-// Returns the decoded bytes. Returns nullopt if the text contains an invalid character, wrong
-// padding or unused bits that are not zero: each sequence of bytes has exactly one valid text.
+// Returns the decoded bytes. Returns nullopt if the text contains an invalid character, has wrong
+// padding, or has unused bits that are not zero. Therefore each sequence of bytes has exactly one
+// valid text.
 std::optional<std::string> base64_decode(std::string_view text);
 
 }  // namespace rocklock

@@ -1,5 +1,5 @@
-// Mutants: known mistakes that a test build can make on purpose. A test harness proves that it
-// detects a mistake by failing if the mutant is active.
+// Mutants: known bugs that a test build can activate. A test harness proves that it detects a bug
+// by failing while the mutant is active.
 //
 // Only a build with -Dmutants=true contains them. The environment variable ROCKLOCK_MUTANT selects
 // one by its name or number. In every other build, mutated() is the constant false, and the code
@@ -18,13 +18,13 @@ enum class Mutant : std::uint8_t {
     release_without_grant_test = 1,
     // Elapsed time is computed from the wall clock instead of the boot clock.
     expiry_on_wall_clock = 2,
-    // The lease is not renewed when a waiter is granted; it has been running since the request.
+    // The lease is not renewed when a waiter is granted, so it is counted from the request.
     lease_from_request = 3,
     // After a restart, the last fencing token is not restored from the store.
     token_from_memory = 4,
     // Tokens of a reserved block are used before the reservation is synced.
     token_block_not_synced = 5,
-    // A renewal revives a session after the end of its lease.
+    // A renewal after the end of the lease makes the session valid again.
     renewal_revives = 6,
     // If several waiters can be granted together, only the first one is granted.
     wakes_one_reader = 7,
@@ -62,7 +62,7 @@ enum class Mutant : std::uint8_t {
     // A forked child uses an object of its parent as its own.
     child_continues = 24,
 
-    // 25 to 31: one of the events that must wake waiters does not wake them.
+    // Mutants 25 to 31: one of the events that must wake waiters does not wake them.
     unwoken_release = 25,
     unwoken_expiry = 26,
     unwoken_downgrade = 27,
@@ -74,7 +74,8 @@ enum class Mutant : std::uint8_t {
     // The timers of the sessions are not set again after a restart.
     unwoken_restart = 32,
 
-    // After a stall, a server decides at once, before it has read the requests in its sockets.
+    // After a stall, a server treats leases as expired before it has read the requests in its
+    // sockets.
     stall_unseen = 33,
 
     // An event is reported when it is decided, not after the decision is durable.
@@ -84,7 +85,7 @@ enum class Mutant : std::uint8_t {
 
     // A write of one item is committed even if the item has changed since it was read.
     write_unguarded = 36,
-    // The same for the last action of a transaction.
+    // As write_unguarded, for the last action of a transaction.
     last_action_unguarded = 37,
     // An item that a transaction only checks may change before the commit.
     check_unguarded = 38,
@@ -95,8 +96,8 @@ enum class Mutant : std::uint8_t {
     // TransactGetItems reads each item from a different snapshot.
     reads_of_many_moments = 41,
 
-    // A guarded write is checked only when it is decided, not when it is committed. The first
-    // mutant ignores changes of the grant in between, the second one the end of its lease.
+    // A guarded write is checked when it is decided, but not when it is committed. Mutant 42
+    // ignores changes of the grant between these times; mutant 43 ignores the end of its lease.
     guard_judged_early = 42,
     lease_end_ignored = 43,
 

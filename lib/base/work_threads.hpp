@@ -1,8 +1,8 @@
 // A pool of threads for work that may wait for the disk, so that the threads that serve connections
 // need not wait.
 //
-// A thread is started if there is more work than idle threads, up to a limit. Several tasks that
-// wait for the disk can share one sync.
+// If there are more tasks than idle threads, a thread is started, up to a limit. Tasks that wait
+// for the disk at the same time can share one sync.
 #pragma once
 
 #include <cstddef>
