@@ -26,7 +26,8 @@ struct CallLimits {
 // One HTTP/1.1 connection. Threads: one thread at a time.
 class HttpConnection {
 public:
-    // Errors: unreachable       no process listens, or it does not accept the connection in time
+    // Errors: unreachable       no process listens, or the queue of the listening socket is still
+    //                           full at the deadline
     //         access_denied     this user may not connect
     //         invalid_argument  the path
     static Result<std::unique_ptr<HttpConnection>> open(const std::string& path,
@@ -40,8 +41,8 @@ public:
         int status = 0;
         std::string body;
     };
-    // Errors: indeterminate  the connection or the time ended before the response; it is unknown
-    //                        whether the call was executed
+    // Errors: indeterminate  the connection was lost or the deadline passed before the response; it
+    //                        is unknown whether the call was executed
     //         cancelled      by the stop token
     Result<Answer> post(std::string_view operation, std::string_view body,
                         const CallLimits& limits);
@@ -69,10 +70,9 @@ public:
 
     const std::string& path() const { return path_; }
 
-    // Makes one attempt. In addition to the daemon's errors, fails with unreachable if the call was
-    // not sent or the daemon's connection limit is reached (with `retry_after`); with indeterminate
-    // if it is unknown whether the call was executed (retry with the same request id); or with
-    // cancelled.
+    // Makes one attempt. Errors: in addition to the daemon's errors, unreachable if the call was
+    // not sent, or if the daemon's connection limit is reached (with `retry_after`); indeterminate
+    // if it is unknown whether the call was executed (retry with the same request id); cancelled.
     Result<Reply> call(const Call& call, const CallLimits& limits = {}) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
