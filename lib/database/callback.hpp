@@ -8,19 +8,20 @@
 
 namespace rocklock {
 
-// Whether this thread is running a callback. Such a thread must not wait for the callback to
-// return.
+// Whether this thread is running a callback. Such a thread must not wait until running callbacks
+// have returned, because it would wait for itself.
 inline thread_local bool in_callback = false;
 
 // A callback that can be replaced or removed at any time. After set() has returned, the old
-// function does not run any more, and the objects that it uses may be destroyed.
+// function does not run any more, and the objects that it uses may be destroyed. If set() is called
+// within a callback, the old function may still run.
 //
 // Threads: thread-safe. The callback runs without a mutex and may call any function of its session.
 template <typename What>
 class Callback {
 public:
-    // Waits until running calls of the old function have returned, except if it is called from
-    // within a callback.
+    // Waits until running calls of the old function have returned, unless it is called within a
+    // callback.
     void set(std::function<void(What)> callback) {
         MutexLock lock(mutex_);
         callback_.swap(callback);
@@ -40,8 +41,8 @@ public:
     }
 
 private:
-    // Marks a call as running. A class, because the callback may throw if it runs on a thread of
-    // its owner.
+    // Marks a call as running. The destructor removes the mark, also if the callback throws an
+    // exception, which is possible on a thread of the owner.
     class Running {
     public:
         explicit Running(Callback& called) : called_(called) {}

@@ -1,5 +1,5 @@
-// Values of the lock manager as items, with the same members as in the protocol. Durations and
-// tokens are numbers, times are strings.
+// Converts values of the lock manager to items, with the same members as in the protocol. Durations
+// and tokens are numbers; times are strings.
 #pragma once
 
 #include <rocklock/items/attribute_value.hpp>

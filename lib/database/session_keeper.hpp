@@ -5,8 +5,8 @@
 //           renewed                  not renewed in time
 //     kept ─────────► kept     kept ─────────────────────► warned ──► expired: every grant is lost
 //
-// The program never considers a lease longer than the manager does: the deadline is the manager's
-// own, on the same clock, and valid() returns false a margin before it.
+// The program never treats a lease as valid for longer than the manager does: it uses the deadline
+// of the manager, on the same clock, and valid() returns false from one margin before the deadline.
 #pragma once
 
 #include <chrono>
@@ -68,12 +68,13 @@ struct KeptSession {
     BootTime decided ROCKLOCK_GUARDED_BY(mutex){};
     BootTime renew_at ROCKLOCK_GUARDED_BY(mutex){};
     bool warned ROCKLOCK_GUARDED_BY(mutex) = false;
-    // The keeper has seen the deadline pass. No check is needed until there is a later deadline.
+    // Set when the keeper finds that the deadline has passed. No check is needed until there is a
+    // later deadline.
     bool expired ROCKLOCK_GUARDED_BY(mutex) = false;
-    // The session was ended, closed or detached, so it is not renewed any more.
+    // Set when the session has ended or was closed or detached. It is then not renewed any more.
     bool over ROCKLOCK_GUARDED_BY(mutex) = false;
     std::set<GrantId> lost ROCKLOCK_GUARDED_BY(mutex);
-    // The grants that the owner has released to other sessions.
+    // The grants that the owner has released, or is about to release, to other sessions.
     std::set<GrantId> given_up ROCKLOCK_GUARDED_BY(mutex);
     Callback<const LostNotice&> on_lost;
     Callback<std::chrono::milliseconds> on_warning;
@@ -92,23 +93,23 @@ struct KeptSession {
     void granted(const Grant& grant);
     // Stops the renewal and removes the callbacks. When it returns, no callback runs any more.
     void let_go();
-    // Sets whether a grant is, or is about to be, released to other sessions. If so, it is not
-    // valid.
+    // Records whether the owner has released a grant to other sessions or is about to. If `gone` is
+    // true, the grant is not valid any more.
     void give_up(GrantId grant, bool gone);
     Result<void> assert_held(const Grant* grant, std::string_view resource, Mode mode) const;
 
     // For the keeper. Returns the time of the next check, or none if no check is needed.
     std::optional<BootTime> next_check() const;
     bool renewal_is_due(BootTime now) const;
-    // Returns the remaining lease if the owner must be warned now. Does so once for each deadline.
+    // Returns the remaining lease if the owner must be warned now; at most once for each deadline.
     std::optional<std::chrono::milliseconds> check(BootTime now);
 };
 
 // Renews sessions and delivers their notices; see above. Threads: thread-safe.
 class SessionKeeper {
 public:
-    // If `service` is that of a daemon, `remote` is the same object, which can renew many sessions
-    // at once. Otherwise `remote` is null.
+    // If `service` is the client of a daemon, `remote` is the same object; it can renew many
+    // sessions at once. Otherwise `remote` is null.
     SessionKeeper(LockService& service, RemoteService* remote, Clock& clock, bool background);
     // Stops the thread.
     ~SessionKeeper();
@@ -116,8 +117,8 @@ public:
     SessionKeeper& operator=(const SessionKeeper&) = delete;
 
     std::shared_ptr<KeptSession> keep(const SessionInfo& info, const KeepingTimes& times);
-    // Schedules the next check again, after the owner has renewed the session or its deadline has
-    // changed.
+    // Computes the time of the next check again. Call this after the owner has renewed the session,
+    // or its deadline has changed.
     void changed(const KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
     // Removes a session that its owner has closed or detached.
     void forget(const KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
@@ -154,9 +155,9 @@ private:
     };
 
     std::shared_ptr<KeptSession> find(const SessionId& id) ROCKLOCK_EXCLUDES(mutex_);
-    // One round of the thread. Returns the time of the next one.
+    // Executes one round of the thread. Returns the time of the next round.
     std::optional<BootTime> round() ROCKLOCK_EXCLUDES(mutex_);
-    // Handles at most `max_sessions` sessions that are due.
+    // Renews and checks at most `max_sessions` sessions that are due.
     void attend(std::size_t max_sessions) ROCKLOCK_EXCLUDES(mutex_);
     Sessions take_due(std::size_t max_sessions) ROCKLOCK_EXCLUDES(mutex_);
     void renew(const Sessions& sessions) ROCKLOCK_EXCLUDES(mutex_);
@@ -176,7 +177,7 @@ private:
     std::map<SessionId, Entry> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
     // The times of the next checks, earliest first.
     std::set<std::pair<BootTime, SessionId>> queue_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The time until which the thread sleeps. The minimum while it does not sleep.
+    // The time until which the thread sleeps; BootTime::min() while it does not sleep.
     BootTime sleeps_until_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::min();
     std::deque<Notifications> notifications_ ROCKLOCK_GUARDED_BY(mutex_);
     std::uint64_t jitter_state_ ROCKLOCK_GUARDED_BY(mutex_) = 0x9E3779B97F4A7C15U;
