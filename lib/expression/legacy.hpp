@@ -1,8 +1,8 @@
 // Converts the legacy parameters to the same trees as expressions: Expected, QueryFilter,
 // ScanFilter, KeyConditions, AttributeUpdates and AttributesToGet.
 //
-// An attribute name is not a path here: a dot is a part of the name. All results borrow from the
-// parameters.
+// In legacy parameters, an attribute name is not a path: a dot is a part of the name. All results
+// borrow from the parameters.
 #pragma once
 
 #include <optional>
@@ -20,10 +20,10 @@
 
 namespace rocklock::expression {
 
-// Returns the name as in requests: "BEGINS_WITH".
+// Returns the name that requests use, such as "BEGINS_WITH".
 std::string_view to_string(ComparisonOperator comparison);
 
-// Return none if the list is empty, since there is no condition then.
+// Return none if the list is empty, because an empty list is not a condition.
 //
 // Errors: invalid_argument  the first fault, with DynamoDB's message
 Result<std::optional<Condition>> legacy_condition(const std::vector<ExpectedAttribute>& expected,

@@ -1,9 +1,10 @@
 // Parses the texts of expressions.
 //
-// The faults of a text alone are found here. DynamoDB reports them before all faults of
-// placeholders, in this order, which is implemented here too: empty text, text too long, syntax,
+// The parser finds the faults that do not depend on the placeholders. Like DynamoDB, it reports
+// them before all faults of placeholders, in this order: empty text, text too long, syntax,
 // redundant parentheses, functions, list indexes, reserved words, path depth, number of operators.
-// In an update, reserved words come before functions, and repeated sections come after path depth.
+// In an update, reserved words are checked before functions, and repeated sections after the path
+// depth.
 #pragma once
 
 #include <cstddef>

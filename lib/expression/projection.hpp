@@ -1,5 +1,5 @@
-// Parts of an item: ProjectionExpression, AttributesToGet, and the attributes that UPDATED_OLD and
-// UPDATED_NEW return.
+// Selects parts of an item: for ProjectionExpression, for AttributesToGet, and for the attributes
+// that UPDATED_OLD and UPDATED_NEW return.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ Item project(const Projection& projection, const Item& item);
 // Returns the attributes that the projection reads, each once, ordered by name.
 std::vector<std::string_view> attributes(const Projection& projection);
 
-// Returns the attributes of which the projection reads an element: `a` for `a.b` and `a[0]`.
+// Returns the attributes that have an element which the projection reads: `a` for `a.b` and `a[0]`.
 std::vector<std::string_view> nested_attributes(const Projection& projection);
 
 }  // namespace rocklock::expression

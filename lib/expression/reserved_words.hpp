@@ -5,7 +5,7 @@
 
 namespace rocklock::expression {
 
-// Returns whether a word is reserved, independently of its case.
+// Returns whether a word is reserved. The case of its letters does not matter.
 bool is_reserved_word(std::string_view word);
 
 }  // namespace rocklock::expression

@@ -71,7 +71,7 @@ enum class NodeKind : std::uint8_t {
     all_of,
     any_of,
     negation,
-    // A function that does not exist. The text is refused because of it.
+    // A function that does not exist. The parser refuses a text that contains it.
     unknown_function,
 };
 
@@ -83,8 +83,8 @@ struct Node {
     std::uint32_t count = 0;
 };
 
-// Returns the operator as in expressions: "=", "BETWEEN", "size". Returns an empty string for
-// paths, values, AND, OR and NOT.
+// Returns the operator as it is written in expressions: "=", "BETWEEN", "size". Returns an empty
+// string for paths, values, AND, OR and NOT.
 std::string_view operator_name(NodeKind kind);
 
 struct Tree {
@@ -100,7 +100,7 @@ struct Tree {
     }
 };
 
-// A tree with operands. Operands are before the nodes that use them.
+// A tree with operands. In `nodes`, the operands of a node precede the node.
 struct OperandTree : Tree {
     std::vector<Node> nodes;
     std::vector<std::uint32_t> operands;
@@ -133,7 +133,8 @@ struct UpdateAction {
 
 struct UpdateTree : OperandTree {
     std::vector<UpdateAction> actions;
-    // Made from AttributeUpdates: ADD can also append to lists, and messages differ.
+    // Whether the tree was made from AttributeUpdates. ADD can then also append to lists, and some
+    // messages differ.
     bool legacy = false;
 };
 
