@@ -16,7 +16,7 @@ constexpr Uint128 join(std::uint64_t high, std::uint64_t low) { return Uint128{h
 constexpr std::uint64_t high_half(Uint128 value) { return static_cast<std::uint64_t>(value >> 64); }
 constexpr std::uint64_t low_half(Uint128 value) { return static_cast<std::uint64_t>(value); }
 
-// 10^0 to 10^38, which is the largest power that fits.
+// 10^0 to 10^38, the largest power of ten that fits in a Uint128.
 constexpr auto powers_of_ten = [] {
     std::array<Uint128, 39> powers{1};
     for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;

@@ -16,12 +16,13 @@ namespace rocklock {
 // The first byte of an encoded item.
 constexpr std::uint8_t item_format = 1;
 
-// Append the encoded item or value to `out`. It must satisfy the limits of item_limits.hpp.
+// Append the encoded item or value to `out`. The item or value must satisfy the limits of
+// item_limits.hpp.
 void append_item(std::string& out, const Item& item);
 void append_value(std::string& out, const AttributeValue& value);
 
-// Decode an item or a value. The bytes can be arbitrary: if they are not the result of an encoding,
-// an error is returned. The memory used is limited by the number of bytes.
+// Decode an item or a value. For bytes that are not the result of an encoding, they return an
+// error. The memory that they use is proportional to the number of bytes.
 //
 // Errors: corrupt       the bytes are damaged; the message names the position
 //         newer_format  the item was written by a newer version

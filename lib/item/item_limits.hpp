@@ -14,19 +14,19 @@
 
 namespace rocklock {
 
-// The size of names and values together.
+// The maximum size of an item: the sum of the sizes of its names and values.
 constexpr std::size_t max_item_bytes = 400 * 1024;
 constexpr std::size_t max_attribute_name_bytes = 65'535;
-// The size of a list or a map itself, and the size that each element adds to its value and its
-// name.
+// The size of a list or a map without its elements, and the size that each element adds to the
+// sizes of its name and its value.
 constexpr std::size_t container_bytes = 3;
 constexpr std::size_t element_bytes = 1;
-// The levels of an attribute's value, including the innermost scalar.
+// The maximum number of levels in the value of an attribute, including the innermost scalar.
 constexpr std::size_t max_nesting_depth = 32;
 constexpr std::size_t max_hash_key_bytes = 2'048;
 constexpr std::size_t max_range_key_bytes = 1'024;
 
-// Whether an item was given in a put or results from an update. The messages differ.
+// Whether an item is the item of a put or the result of an update. The messages differ.
 enum class ItemWrite : std::uint8_t { put, update };
 
 enum class KeyRole : std::uint8_t { hash, range };
@@ -51,7 +51,8 @@ Result<void> check_key_of_item(const Item& item, const KeyAttribute& part);
 // valid value.
 Result<void> check_key(const AttributeMap& key, std::span<const KeyAttribute> parts);
 
-// Checks the size of a key value that has the right type. It must be neither empty nor too long.
+// Checks the size of a key value. The value must have the type of `part`, and must be neither empty
+// nor too long.
 Result<void> check_key_value(const AttributeValue& value, const KeyAttribute& part);
 
 }  // namespace rocklock

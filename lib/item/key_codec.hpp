@@ -6,7 +6,7 @@
 //     hash, 4 bytes │ value of the hash key │ value of the range key
 //
 // No encoded value is a prefix of another one. Therefore, all keys that begin with the bytes of a
-// partition belong to this partition, ordered by their range keys, and bytes after the range key
+// partition belong to this partition and are ordered by their range keys. Bytes after the range key
 // (in an index, the key of the item) do not change this order. Partitions are ordered by their
 // hash, which distributes them evenly. A segment of a parallel scan is a range of hashes.
 #pragma once
@@ -31,8 +31,8 @@ void append_key_prefix(std::string& out, const AttributeValue& value);
 // Appends the hash of the hash key `value`, then the encoding of `value`.
 void append_partition(std::string& out, const AttributeValue& value);
 
-// Remove a value, or a partition with its hash, from the front of `bytes` and return it. If `bytes`
-// does not begin with one, return none and leave `bytes` unchanged.
+// Remove an encoded value, or a partition with its hash, from the front of `bytes` and return the
+// value. If `bytes` does not begin with one, return none and do not change `bytes`.
 std::optional<AttributeValue> take_key_value(std::string_view& bytes);
 std::optional<AttributeValue> take_partition(std::string_view& bytes);
 
@@ -51,7 +51,7 @@ struct HashRange {
 // exactly one segment.
 HashRange hashes_of_segment(std::uint32_t segment, std::uint32_t segments);
 
-// Returns the first bytes of the partitions with this hash.
+// Returns the bytes with which all partitions with this hash begin.
 std::string hash_prefix(std::uint32_t hash);
 
 }  // namespace rocklock
