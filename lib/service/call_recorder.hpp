@@ -14,16 +14,16 @@ namespace rocklock {
 // Threads: thread-safe.
 class CallRecorder final : public CallObserver {
 public:
-    // Both functions are called on any thread: `log` for each event, and `storage_failed` once,
-    // after the caller has got its reply.
+    // Both functions can be called on any thread: `log` for each event, and `storage_failed` once,
+    // after the caller has received its reply.
     CallRecorder(std::function<void(const LogEvent&)> log,
                  std::function<void(const Error&)> storage_failed);
 
     Dispatcher::Done observe(const Call& call, const Caller& caller,
                              Dispatcher::Done done) override;
 
-    // Checks an error of a call for tables that is not caused by the request: reports the storage
-    // as failed if the error says so.
+    // Checks an error that the request did not cause, of a call for tables. If the error means that
+    // the storage has failed, reports the failure.
     void judge(const Error& error);
 
     const CallCounters& counters() const { return counters_; }

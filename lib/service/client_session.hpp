@@ -6,13 +6,14 @@
 //                                   the response
 //
 // A request confirms the responses that were completely sent before its first byte was read. When
-// the client disconnects, an unconfirmed grant is given back if its response was not completely
-// sent, or if the socket reports that the client left something unread. The lock manager does not
-// release a grant that is given back if a call on any connection has shown that its client knows
-// it.
+// the client disconnects, an unconfirmed grant is returned to the lock manager if its response was
+// not completely sent, or if the socket reports that the client may not have read it. The lock
+// manager releases a returned grant, unless a call on any connection has shown that the client has
+// received the grant.
 //
-// A grant that was requested with a request id is not released: its client may retry and gets the
-// same grant. If it does not, the session ends with its process or its lease.
+// A grant that was requested with a request id is not released, because a retry of the client must
+// get the same grant. If the client does not retry, the grant ends when its session ends with its
+// process or its lease.
 #pragma once
 
 #include <atomic>
@@ -33,7 +34,7 @@
 namespace rocklock {
 
 // Threads:  thread-safe.
-// Lifetime: borrows the dispatcher. Owned by shared pointers, because replies may come after the
+// Lifetime: borrows the dispatcher. Owned by shared pointers, because replies may arrive after the
 //           client has disconnected.
 class ClientSession : public std::enable_shared_from_this<ClientSession> {
 public:
@@ -49,14 +50,14 @@ public:
     void ask(Call call, Dispatcher::Done done) {
         ask(std::move(call), next_number(), std::move(done));
     }
-    // As above, with a number from next_number(). cancel() with this number completes the call with
-    // `cancelled` if it waits.
+    // As above, with a number from next_number(). If the call waits, cancel() with this number
+    // completes it with `cancelled`.
     void ask(Call call, std::uint64_t number, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
     std::uint64_t next_number() { return ++last_number_; }
     void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
 
-    // Call this when the client will send no more requests. Completes all waiting calls with
-    // `cancelled`, and later calls as well if they would have to wait.
+    // Must be called when the client will send no more requests. Completes all waiting calls with
+    // `cancelled`. A later call that would have to wait is also completed with `cancelled`.
     void stop_waiting() ROCKLOCK_EXCLUDES(mutex_);
 
     // Reports that the response to the call with this number ends at this position of the output.
@@ -65,15 +66,16 @@ public:
     // when its first byte was read. A grant is confirmed if its response ends at or before that
     // position.
     void confirm(std::uint64_t sent) ROCKLOCK_EXCLUDES(mutex_);
-    // Returns false if neither placed() nor confirm() has anything to do.
+    // Returns whether there are unconfirmed grants. If not, placed() and confirm() need not be
+    // called.
     bool has_unconfirmed() const { return unconfirmed_count_ > 0; }
 
     // Call this when the client has closed its sending side but may still read responses. Cancels
     // its waiting calls and ends the sessions that are bound to the connection.
     void end_of_input() ROCKLOCK_EXCLUDES(mutex_);
-    // Call this when the connection is closed. The client is assumed to have read the first `read`
-    // bytes of the output. If the socket reports that the client has left something unread, pass
-    // how much it has read at least.
+    // Must be called when the connection is closed. `read` is the number of output bytes that the
+    // client is assumed to have read: all bytes that were sent, or, if the socket reports that the
+    // client may not have read all of them, the number that it has certainly read.
     void hang_up(std::uint64_t read) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
@@ -82,7 +84,8 @@ private:
         std::optional<Ticket> ticket;
         bool opens_with_connection = false;
         bool may_ask_again = false;
-        // The session that the call rebinds to this connection.
+        // The session that the call binds to this connection. It was bound to a connection of the
+        // previous daemon process.
         std::optional<SessionId> rebinds;
         // cancel() was called before there was a ticket.
         bool withdrawn = false;

@@ -1,8 +1,8 @@
 // Executes a call: checks the caller's rights and proof, binds sessions to processes, and passes
 // the call to the service.
 //
-// It is independent of transports. All of them (sockets, and a program that opens a store without a
-// daemon) use it, so the same rules apply everywhere.
+// It does not depend on the transport. Calls from sockets, and calls of a program that opens a
+// store without a daemon, pass through it, so the same rules apply to all of them.
 #pragma once
 
 #include <sys/types.h>
@@ -37,8 +37,9 @@ struct Caller {
     bool administrator = false;
 };
 
-// The last session that a client has proven to own. The relation between session and secret never
-// changes, so it need not be computed again. The service checks whether the session still exists.
+// The last session for which a client has presented the right secret. The secret of a session never
+// changes, so the proof need not be computed again. The service checks whether the session still
+// exists.
 class ProvenSession {
 public:
     bool is(const SessionId& session, const Secret& secret) const {
@@ -64,14 +65,14 @@ public:
     SessionWatch& operator=(const SessionWatch&) = delete;
     virtual ~SessionWatch() = default;
 
-    // Adds processes to those that the session is bound to.
+    // Also binds the session to `processes`.
     virtual void watch(const SessionId& session, const std::vector<ProcessId>& processes) = 0;
 };
 
 class CallObserver;
 
-// Returns true if the call searches much of the lock table or the history, or waits for a sync. It
-// would block a thread that reads from clients.
+// Returns true if the call searches much of the lock table or the history, or waits for a sync. A
+// thread that reads from clients must not execute such a call, because it would delay the others.
 bool may_take_long(const CallBody& body);
 // Returns true if the call changes nothing, so that its reply can be replaced by an error.
 bool only_reads(const CallBody& body);
@@ -95,8 +96,8 @@ struct DispatcherOptions {
     // release of the locks of disconnected clients. Empty: the function runs on the calling thread.
     std::function<void(std::function<void()> search)> background{};
     std::function<void(std::function<void()> clean)> cleanup{};
-    // Called after a request: LockService::flush must be called soon, once for many requests.
-    // Empty: the service completes each request on its own.
+    // Called after each request. The server must then call ServerService::flush() soon; one call
+    // can complete many requests. Empty: the service completes each request on its own.
     std::function<void()> flush_soon{};
     // Manages the bindings of tables to resources, and the drafts. Null: there are no tables.
     TableService* tables = nullptr;
@@ -130,7 +131,7 @@ public:
     // that did not reach it. This happens soon, together with other clients, in
     // release_disconnected().
     void disconnect(Disconnect disconnected) ROCKLOCK_EXCLUDES(disconnecting_mutex_);
-    // Does the work that disconnect() has collected. Call it before the service is flushed.
+    // Does the work that disconnect() has collected. Must be called before the service is flushed.
     void release_disconnected() ROCKLOCK_EXCLUDES(disconnecting_mutex_);
     // Returns true if the caller is an administrator.
     bool may_administer(const Caller& caller) const;
@@ -141,7 +142,8 @@ public:
     void unbind(const SessionId& session) ROCKLOCK_EXCLUDES(unbound_mutex_);
     bool rebind(const SessionId& session) ROCKLOCK_EXCLUDES(unbound_mutex_);
 
-    // Ends the session of a client that has gone. `why` is stored with the ends of its grants.
+    // Ends the session of a client that has disconnected or whose process has ended. `why` is the
+    // reason that is recorded for the end of its grants.
     void close_session(const SessionId& session, std::string_view why);
 
 private:

@@ -3,8 +3,8 @@
 //     parse ──► determine the locks of the items ──► acquire them by a call of the client
 //                                                   ──► read the items under the grant
 //
-// Because tables may wait for the disk, the steps run on threads of the endpoint. A BeginEdit that
-// waits for its locks occupies no thread.
+// Because tables may wait for the disk, the steps run on threads of the endpoint. While a BeginEdit
+// waits for its locks, it does not occupy a thread.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ public:
     EditEndpoint(TableService& tables, LockService& locks,
                  std::function<void(const Error&)> failed);
 
-    // Makes a call in the name of the client, so that it is cancelled, or its grant released, if
-    // the client disconnects.
+    // Makes a call in the name of the client. If the client disconnects, the call is cancelled, or
+    // its grant is released.
     using AskClient = std::function<void(Call call, Dispatcher::Done done)>;
     using Done = std::function<void(ServiceAnswer)>;
 

@@ -1,5 +1,6 @@
-// A request of the DynamoDB API on its way to the response. Each step is done at most once: find
-// the operation, check the signature, decompress and parse the body, and read the typed request.
+// A request of the DynamoDB API that is being processed. Each step is executed at most once:
+// decompress the body, parse it, find the operation, check the signature, and read the typed
+// request.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,8 @@ public:
     // Returns true if the type of the body is JSON.
     bool has_json_type() const { return has_json_type_; }
 
-    // Returns true if the call may be answered without waiting: the body is short and not
-    // compressed, the headers present no locks, and the other headers are valid.
+    // Returns true if it may be possible to answer the call without waiting: the body is short and
+    // not compressed, no headers present locks, and the other headers are valid.
     bool is_simple();
 
     // Returns the fault of the signature, if it has one.

@@ -4,10 +4,10 @@
 //                                                  ──► read typed request ──► tables
 //
 // Because tables may wait for the disk, requests run on threads of the endpoint. Two kinds of
-// requests are handled on the connection's thread, where passing them on would take longer: a
-// GetItem of a small cached item is answered there, and writes of single items are decided and
-// queued there. One thread commits all queued writes together. Errors are reported in the order of
-// the steps above, which is the order of DynamoDB.
+// requests are handled on the connection's thread instead, because passing them to another thread
+// would take longer than handling them: a GetItem of a small cached item is answered there, and
+// writes of single items are decided and queued there. One thread commits all queued writes
+// together. Errors are reported in the order of the steps above, as in DynamoDB.
 #pragma once
 
 #include <chrono>
@@ -42,22 +42,23 @@ ServiceAnswer answer_table_request(ServiceRequest request, TableService& tables,
 ServiceAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
                                    const std::function<void(const Error&)>& failed);
 
-// As above if the answer takes only some microseconds. Returns nullopt if it may take longer or
-// wait, or if the call presents or may require locks.
+// As above, for a call that can be answered within a few microseconds. Returns nullopt if the
+// answer may take longer or may have to wait, or if the call presents or may require locks.
 std::optional<ServiceAnswer> answer_from_cache(ItemCall& call, TableService& tables);
 
 // Threads:  thread-safe.
 // Lifetime: borrows the tables and the locks. The destructor waits until all calls are answered.
 class ItemEndpoint {
 public:
-    // Pass `flush_soon` if commits do not wait for the disk. It must arrange that flush() is called
-    // soon, on any thread. Without it, a thread of the endpoint commits the queued writes.
+    // `flush_soon` is used if commits do not wait for the disk. It must cause a call of flush()
+    // soon, on any thread. If it is empty, a thread of the endpoint commits the queued writes.
     ItemEndpoint(TableService& tables, LockService& locks, std::function<void(const Error&)> failed,
                  std::function<void()> flush_soon = {});
 
     using Done = std::function<void(ServiceAnswer)>;
 
-    // Returns the answer of answer_from_cache(), and counts it. Otherwise call ask().
+    // Returns the answer of answer_from_cache(), and counts it. If it returns nullopt, the caller
+    // must call ask().
     std::optional<ServiceAnswer> ask_cache(ItemCall& call);
 
     // Executes a call that ask_cache() did not answer. Takes some microseconds at most. Calls
@@ -92,7 +93,8 @@ private:
     void finish(BegunWrite write);
     void answer(const BegunWrite& write, Result<WriteAnswer> written) const;
 
-    // The number of threads. This many writes can wait for the same sync.
+    // The number of threads, which is also the maximum number of writes that wait for the same
+    // sync.
     static constexpr std::size_t max_concurrent = 32;
 
     TableService& tables_;
@@ -103,7 +105,7 @@ private:
     CallCounters counters_;
     Mutex mutex_;
     std::vector<BegunWrite> queued_ ROCKLOCK_GUARDED_BY(mutex_);
-    // A thread, or the next flush(), will handle `queued_`.
+    // Set while a thread, or the next flush(), is going to finish the writes in `queued_`.
     bool finishing_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     WorkThreads threads_;
 };

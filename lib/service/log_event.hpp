@@ -27,9 +27,9 @@ struct LogFact {
 
 struct LogEvent {
     LogLevel level = LogLevel::info;
-    // One word for programs. It never changes.
+    // One word that identifies the event for programs. The word of an event never changes.
     std::string_view event;
-    // A text for people, written by this program. Text from clients is in facts only.
+    // A text for people. It contains no text from clients; such text is in the facts only.
     std::string message;
     std::vector<LogFact> facts;
 };

@@ -17,7 +17,8 @@
 
 namespace rocklock {
 
-// The durations of calls, in buckets. Threads: thread-safe; a reader may see a part of an update.
+// The durations of calls, in buckets. Threads: thread-safe. During an add(), a reader may see the
+// new count with the old sum.
 class LatencyHistogram {
 public:
     // The upper limits of all buckets except the last, which has none.
@@ -51,7 +52,7 @@ public:
     // Counts a response to the call with this index in `names`. `outcome` is nullopt for success,
     // otherwise the code of the error.
     void add(std::size_t call, std::optional<ErrorCode> outcome, std::chrono::nanoseconds took);
-    // Appends the lines of all calls that were used.
+    // Appends the lines of all calls that were counted at least once.
     void append(std::string& text) const;
 
 private:
@@ -73,7 +74,7 @@ private:
 void append_metric(std::string& text, std::string_view name, std::string_view type,
                    std::string_view help, std::uint64_t value);
 
-// The usage of one user, for everything that is limited by user.
+// The usage of one user, for everything that has a limit per user.
 struct UserUsageLine {
     std::uint64_t connections = 0;
     std::uint64_t buffer_bytes = 0;

@@ -1,5 +1,5 @@
-// Processes, identified by pid and start time, so that a reused pid is not mistaken for the same
-// process; and the users of processes.
+// Processes, which are identified by pid and start time, so that a later process with the same pid
+// is not mistaken for the first one; and the users of processes.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 // The response of a service to a request: a status, headers and a body. It does not depend on the
-// transport; over HTTP it is sent as it is.
+// transport. Over HTTP, all of its parts are sent unchanged.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct ServiceAnswer {
     int status = 200;
     // The type of the body.
     std::string_view type = json_type;
-    // Further headers: lines of `Name: value`, each with its line end.
+    // Additional headers: lines of `Name: value`, each with its line end.
     std::string more_headers;
     std::string body;
     // The code of the error, if the request was refused with an error that has one.
@@ -34,7 +34,7 @@ struct ServiceAnswer {
 // replaces the reservation of an earlier one. Empty: memory is not limited.
 using AnswerRoom = std::function<Result<void>(std::size_t bytes)>;
 
-// Returns an error response. `name` is an exception name that is not the name of an error code.
+// Returns an error response. `name` is the name of an exception that has no error code.
 ServiceAnswer refusal(int status, std::string_view name, std::string_view message);
 
 }  // namespace rocklock

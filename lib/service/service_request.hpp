@@ -19,8 +19,8 @@ struct ServiceRequest {
     std::string target;
     // The header X-Amz-Target: the service and the operation.
     std::string operation;
-    // The values of the headers of the same names. If a header is repeated, its values are
-    // separated by commas.
+    // The values of the headers with these names. If a header is repeated, its values are separated
+    // by commas.
     std::string host;
     std::string content_type;
     std::string content_encoding;

@@ -1,7 +1,7 @@
 // The signatures of requests for tables (AWS Signature Version 4).
 //
-// Every client that can connect may use all tables. Therefore no signature is computed: it only has
-// to be complete, as SDKs generate it with any keys.
+// Every client that can connect may use all tables. Therefore the signature is not verified: it
+// only has to be complete. SDKs generate a complete signature with any keys.
 #pragma once
 
 #include <optional>
