@@ -20,10 +20,10 @@
 
 namespace rocklock {
 
-// Reads the values of one request and keeps the first fault of each kind. Like DynamoDB, a request
-// first reports what cannot be parsed (malformed), wherever it is in the request, and only then
-// values that are not permitted (invalid_argument), in an order that other checks determine.
-// Reading therefore continues after a fault. If a value has a fault, the result is NULL or
+// Reads the values of one request and keeps the first fault of each kind. As in DynamoDB, a JSON
+// value that cannot be parsed (malformed) is reported before all values that are not permitted
+// (invalid_argument), wherever it is in the request; the order of the latter depends on other
+// checks. Reading therefore continues after a fault. If a value has a fault, the result is NULL or
 // incomplete and must not be used.
 class AttributeReader {
 public:
@@ -36,14 +36,15 @@ public:
     // Reads ExpressionAttributeValues in the order of the request. Faults name the placeholder.
     std::vector<ValuePlaceholder> placeholders(const boost::json::value& json);
 
-    // Report other faults of the request. The first of each kind is kept.
+    // Report other faults of the request. The first fault of each kind is kept.
     void report_malformed(std::string message);
     void report_invalid(Error error);
 
     const std::optional<Error>& malformed() const { return malformed_; }
     const std::optional<Error>& invalid() const { return invalid_; }
-    // Returns the fault to report if the caller makes no check of its own between the two kinds, or
-    // none.
+    // Returns the first malformed fault or, if there is none, the first invalid value; none if
+    // there is no fault. For callers that need not report faults of their own between the two
+    // kinds.
     const std::optional<Error>& fault() const { return malformed_ ? malformed_ : invalid_; }
 
 private:
@@ -72,8 +73,8 @@ private:
 
 // Returns DynamoDB's message for a value that cannot be converted to `wanted`, such as "String".
 std::string cannot_be(const boost::json::value& json, std::string_view wanted);
-// Returns the value of a word that DynamoDB accepts as a boolean, in lower or upper case. Returns
-// none for other words.
+// Returns the boolean for a word that DynamoDB accepts as one, in lower or upper case. Returns none
+// for other words.
 std::optional<bool> truth_of(std::string_view text);
 
 // Read one value or one item. If it has a fault, return AttributeReader::fault().

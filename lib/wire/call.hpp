@@ -32,8 +32,9 @@ struct UnbindTable {
 };
 struct ListBindings {};
 
-// Lists the drafts of the session's principal. Without a session, lists those of any principal;
-// this is for administrators. The same applies to the next two calls.
+// Lists the drafts of the principal of the session. Without a session, lists the drafts of the
+// principal in the request; only administrators may do this. TakeDraft and DiscardDraft identify
+// the principal in the same way.
 struct ListDrafts {
     std::optional<SessionId> session;
     DraftsRequest request;
@@ -75,7 +76,7 @@ struct ListDeadlocks {};
 // Returns forced changes with a sequence greater than `after`, in order.
 struct ListAudit {
     std::uint64_t after = 0;
-    // At most 10,000 rows are returned.
+    // The maximum number of rows; a greater value than 10,000 means 10,000.
     std::uint32_t limit = 1000;
 };
 
@@ -100,7 +101,7 @@ struct EndSessions {
     std::string principal;
     // Reported to the holders and stored in the audit log; must not be empty.
     std::string reason;
-    // The user that opened the sessions.
+    // The uid of the user that opened the sessions; none if `principal` is set.
     std::optional<std::uint32_t> uid{};
 };
 
@@ -116,10 +117,10 @@ struct Call {
     CallBody body;
     // The proof that the caller owns the session that the body names.
     std::optional<Secret> secret;
-    // The process to which a session is bound. If none, the process of the caller.
+    // The process to which a session is bound. None: the process of the caller.
     std::optional<std::int32_t> pid;
-    // For RenewSession: a session that was bound to an earlier connection of the daemon is bound to
-    // the connection of this call.
+    // For RenewSession: whether a session that was bound to a connection of the previous daemon
+    // process becomes bound to the connection of this call.
     bool rebind = false;
 };
 
@@ -138,7 +139,7 @@ std::string_view verb_name(const CallBody& body);
 std::string_view verb_name_at(std::size_t index);
 // Returns an empty call of the verb, or none if there is no verb with this name.
 std::optional<Call> call_named(std::string_view verb);
-// The same for the number of the verb in frames.
+// As verb_name() and call_named(), for the number of the verb in frames.
 std::uint16_t verb_number(const CallBody& body);
 std::optional<Call> call_numbered(std::uint16_t number);
 
@@ -181,10 +182,11 @@ struct Pong {
     std::string store;
     // "durable" or "written".
     std::string durability;
-    // How long the manager has served calls. Absent from managers of earlier versions.
+    // The time since the manager was started. Managers of earlier versions do not send it.
     std::optional<std::chrono::milliseconds> uptime{};
-    // The boot clock of the manager, rounded down. A client compares it with its own, because
-    // deadlines mean nothing to a process in another time namespace.
+    // The boot clock of the manager, rounded down. A client compares it with its own boot clock: if
+    // they differ, the client is in another time namespace and cannot use the deadlines of the
+    // manager.
     std::optional<std::chrono::milliseconds> boot_clock{};
 };
 

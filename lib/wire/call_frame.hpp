@@ -3,9 +3,9 @@
 //     connection = greeting, frame, frame, ...
 //     frame      = length (u32) of the rest, kind (u8), number (u64), body
 //
-// A client numbers its calls. A reply carries the number of its call. Replies are sent in the order
-// of the decisions, which can differ from the order of the calls. docs/protocol.md defines every
-// byte.
+// A client numbers its calls. A reply contains the number of its call. Replies are sent in the
+// order in which the calls are decided, which can differ from the order of the calls.
+// docs/protocol.md defines every byte.
 #pragma once
 
 #include <chrono>
@@ -25,16 +25,16 @@ namespace rocklock {
 // distinguish the protocols. The last byte is the version.
 inline constexpr std::string_view frame_greeting = "\xF5RL\x01";
 
-// The maximum size of a frame that a server reads, without its length; clients read larger ones.
-// The limits of the lock API are far below it. A larger limit would allow one client to delay the
-// others of its I/O thread.
+// The maximum sizes of a frame, not counting its length: of a call, which a server reads, and of a
+// reply, which a client reads. The limits of the lock API keep a call far below its maximum. With a
+// larger maximum, one client could delay the other clients of its I/O thread.
 inline constexpr std::size_t max_call_frame_bytes = 1U << 20;
 inline constexpr std::size_t max_reply_frame_bytes = 1U << 30;
 
 enum class FrameKind : std::uint8_t {
     // Sent by clients.
     call = 1,
-    // Cancels the call with this number if it waits. The call is answered nevertheless.
+    // Cancels the call with this number if it waits. The server still sends a reply to the call.
     cancel = 2,
     // Sent by the server.
     reply = 3,
@@ -58,13 +58,14 @@ Result<std::optional<Frame>> take_frame(std::string_view& bytes, std::size_t lon
 
 void append_call(std::string& out, std::uint64_t number, const Call& call);
 void append_cancel(std::string& out, std::uint64_t number);
-// `held` is the time from the arrival of the call at the server to its decision, or less.
+// `held` is at most the time from the arrival of the call at the server to its decision; 0 if that
+// time is unknown.
 void append_reply(std::string& out, std::uint64_t number, std::chrono::milliseconds held,
                   const Reply& reply);
 void append_refusal(std::string& out, std::uint64_t number, const Error& error,
                     FrameKind kind = FrameKind::refusal);
 
-// Reads the body of a call. As strict as read_call() of call_json.hpp. Errors: invalid_argument.
+// Reads the body of a call, as strictly as read_call() of call_json.hpp. Errors: invalid_argument.
 Result<Call> read_call_frame(std::string_view body);
 
 struct FrameReply {

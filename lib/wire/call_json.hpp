@@ -13,7 +13,7 @@
 namespace rocklock {
 
 // Fills an empty call of a verb (call_named()) from the body of a request. Unknown members, wrong
-// types and unknown words are errors; the message says what is allowed.
+// types and unknown words are errors; the message contains the allowed members, types or words.
 //
 // Errors: invalid_argument.
 Result<Call> read_call(Call empty, std::string_view json);
@@ -26,7 +26,7 @@ std::string write_call(const Call& call);
 Result<Reply> read_reply(const CallBody& asked, std::string_view json);
 std::string write_reply(const Reply& reply);
 
-// Returns an error with its name and its facts.
+// Returns the error as JSON, with its name, its message and its facts.
 std::string write_error(const Error& error);
 // Writes the members of a grant into the current object.
 void write_members(JsonWriter& json, const Grant& grant);

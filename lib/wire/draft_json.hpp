@@ -1,8 +1,8 @@
 // The write of a draft as JSON. It has the form of an action of TransactWriteItems, such as
 // {"Put": {"TableName": ...}}.
 //
-// If the write was requested with legacy parameters instead of expressions, the action contains
-// these, as in PutItem, UpdateItem and DeleteItem.
+// If the write was requested with legacy parameters instead of expressions, the action contains the
+// legacy parameters, as PutItem, UpdateItem and DeleteItem do.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ void write_draft_action(JsonWriter& json, const WriteItem& write);
 // Reads an action. Errors: invalid_argument, malformed.
 Result<WriteItem> read_draft_action(const boost::json::value& json);
 
-// The same, as text.
+// As the two functions above, with the JSON as text.
 std::string draft_action_text(const WriteItem& write);
 Result<WriteItem> parse_draft_action(std::string_view text);
 

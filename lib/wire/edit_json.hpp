@@ -35,7 +35,8 @@ struct ShowEdit {
     AttributeMap key;
 };
 
-// A transaction of the holder. The actions in `write` have no proof yet; the caller adds it.
+// A transaction of the session that holds the locks. The actions in `write` do not contain the
+// proof; the caller adds it.
 struct SaveEdit {
     SessionId session;
     std::optional<Token> token;
@@ -50,7 +51,7 @@ struct EditCall {
     Call call;
 };
 
-// Returns an empty call of the verb, or none if the verb is not one of these.
+// Returns an empty body of the verb, or none if `verb` is not the name of one of these verbs.
 std::optional<EditBody> edit_named(std::string_view verb);
 
 // Reads the members of the call. Errors: invalid_argument.

@@ -12,8 +12,8 @@ namespace rocklock {
 // "rocklock#LockConflictException". Several codes of a failed storage have the same name; the
 // member `Cause` distinguishes them.
 std::string_view error_name(ErrorCode code);
-// Returns the code with this name and, if it has one, this cause. Returns none if there is no such
-// code.
+// Returns the code with this name. If several codes have the name, returns the one with this cause.
+// Returns none if there is no such code.
 std::optional<ErrorCode> error_code(std::string_view name, std::string_view cause);
 // Returns the code for which to_string() returns `word`, or none.
 std::optional<ErrorCode> error_code(std::string_view word);

@@ -2,9 +2,9 @@
 // lock_members.hpp call it for each member.
 //
 // The bytes are untrusted: every length is compared with the number of remaining bytes before it is
-// used, and memory is allocated for bytes that were received, not for a count that they claim. The
-// first problem is kept, with the path of the member. Values that are read after it must not be
-// used.
+// used, and the memory that is allocated depends on the number of received bytes, not on a count in
+// them. The first problem is kept, with the path of the member. Values that are read after it must
+// not be used.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,8 @@ class FrameReader {
 public:
     static constexpr bool reading = true;
 
-    // Finds all members in `bytes`. A strict reader, as for calls, reports unknown members, texts
-    // that are not UTF-8, and lists of more than 10,000 elements.
+    // Finds all members in `bytes`. A strict reader, which is used for calls, reports unknown
+    // members, texts that are not UTF-8, and lists of more than 10,000 elements.
     FrameReader(std::string_view bytes, bool strict, FirstProblem& problem,
                 const MemberPath* where = nullptr)
         : strict_(strict), problem_(problem), where_(where) {
@@ -80,8 +80,8 @@ public:
         read(*member, {where_, tag.name}, value);
         if (value.count() == -1 || value > max_wait) value = no_limit;
     }
-    // Reads an optional value that has its members in this object, not in an object of its own. The
-    // value is present if `tag` is.
+    // Reads an optional value whose members are in this object, not in an object of their own. The
+    // value is present if the member `tag` is present.
     template <typename T>
     void flat_optional(FrameTag tag, std::optional<T>& value) {
         if (!has(tag)) return;
@@ -114,11 +114,11 @@ private:
     static constexpr std::size_t max_members = 64;
     static constexpr std::uint64_t max_elements = 10'000;
     static constexpr std::int64_t max_exact = (std::int64_t{1} << 53) - 1;
-    // A hundred years. Longer wait timeouts are treated as no limit.
+    // 100 years. A longer wait timeout is treated as no limit.
     static constexpr std::chrono::milliseconds max_wait = std::chrono::hours{24 * 36'525};
 
-    // One member, or one element of a list: a number or bytes. For speed, it is not initialized:
-    // index() and take() set the fields that are used.
+    // One member, or one element of a list: a number or bytes. For speed, its fields are not
+    // initialized; index() and take() set those that are used.
     struct Member {
         std::uint16_t tag;
         bool taken;
@@ -203,7 +203,7 @@ private:
     void read(const Member& member, const MemberPath& /*path*/, DraftId& value) {
         value = DraftId{member.number};
     }
-    // The write of a draft. Its version is a member of the draft and was read before.
+    // The write of a draft. Its `expected_version` is a member of the draft and was read before.
     void read(const Member& member, const MemberPath& path, WriteItem& value) {
         auto write = parse_draft_action(member.bytes());
         if (!write) return report(path, "an action of TransactWriteItems as JSON");

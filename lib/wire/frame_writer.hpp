@@ -1,5 +1,5 @@
 // Writes the members of values into frames. The functions describe() and describe_call() of
-// lock_members.hpp call it for each member.
+// lock_members.hpp call one of its functions for each member.
 //
 //     member = tag (u16: number * 2, + 1 if the value is bytes), value
 //     value  = a varint, or the length as a varint and the bytes
@@ -67,7 +67,7 @@ public:
     void optional(FrameTag tag, const T& value) {
         if (!says_nothing(value)) required(tag, value);
     }
-    // -1 means no limit. Other negative values are sent as -2, which the manager refuses.
+    // Writes -1 for no limit. Writes all negative values as -2, which the manager refuses.
     void patience(FrameTag tag, std::chrono::milliseconds value) {
         constexpr std::chrono::milliseconds a_hundred_years = std::chrono::hours{24 * 36'525};
         if (value > a_hundred_years)

@@ -23,7 +23,7 @@ void describe_opens(Codec& codec, C& call, T& opens) {
     codec.optional("Pid", call.pid);
 }
 
-// The session of the grant: an existing one, or a new one for this grant alone.
+// The session of the grant: an existing session, or a new session for this grant alone.
 template <typename Codec, A<Call> C, A<Acquire> T>
 void describe_session(Codec& codec, C& call, T& body) {
     codec.optional("Session", body.session);
@@ -126,7 +126,7 @@ void describe(Codec& codec, T& grant) {
     codec.optional("Count", grant.count);
     describe_deadline(codec, grant);
     codec.optional("CapBootMs", grant.cap);
-    // In the response to a repeated request: how the grant has ended since.
+    // In the response to a repeated request: how the grant has ended, if it has.
     codec.flat_optional("Outcome", grant.ended);
     codec.optional("Session", grant.session);
     if constexpr (Codec::reading) {

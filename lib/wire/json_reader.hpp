@@ -74,8 +74,8 @@ public:
         if (value > max_wait) value = no_limit;
     }
 
-    // Reads an optional value that has its members in this object, not in an object of its own. The
-    // value is present if `name` is.
+    // Reads an optional value whose members are in this object, not in an object of their own. The
+    // value is present if the member `name` is present.
     template <typename T>
     void flat_optional(std::string_view name, std::optional<T>& value) {
         T flat{};
@@ -118,7 +118,7 @@ public:
 
 private:
     static constexpr std::uint64_t max_exact = (std::uint64_t{1} << 53) - 1;
-    // A hundred years. Longer wait timeouts are treated as no limit.
+    // 100 years. A longer wait timeout is treated as no limit.
     static constexpr std::chrono::milliseconds max_wait = std::chrono::hours{24 * 36'525};
 
     const boost::json::value* find(std::string_view name) {
@@ -182,7 +182,7 @@ private:
         const auto number = whole_number(json, name, max_exact);
         if (number) value = DraftId{*number};
     }
-    // The write of a draft. Its version is a member of the draft and was read before.
+    // The write of a draft. Its `expected_version` is a member of the draft and was read before.
     void read(const boost::json::value& json, std::string_view name, WriteItem& value) {
         auto write = read_draft_action(json);
         if (!write)
@@ -195,7 +195,7 @@ private:
         const auto number = whole_number(json, name, max_exact);
         if (number) value = std::chrono::milliseconds{static_cast<std::int64_t>(*number)};
     }
-    // Durations that are finer than milliseconds are sent as microseconds.
+    // Durations in nanoseconds are sent as microseconds.
     void read(const boost::json::value& json, std::string_view name,
               std::chrono::nanoseconds& value) {
         const auto number = whole_number(json, name, max_exact);

@@ -29,7 +29,7 @@ public:
     void begin_array() { open('['); }
     void end_array() { close(']'); }
 
-    // Writes a name that needs no escapes. For the names of the protocol.
+    // Writes a name that needs no escapes, such as a name of the protocol.
     void key(std::string_view name);
     // Writes any name, with escapes.
     void foreign_key(std::string_view name);
@@ -52,7 +52,7 @@ public:
     std::string take() { return std::move(text_); }
 
 private:
-    // Most responses are not longer.
+    // The size that most responses do not exceed.
     static constexpr std::size_t usual_bytes = 256;
     static constexpr std::size_t short_bytes = 60;
 
@@ -60,8 +60,8 @@ private:
     void open(char bracket);
     void close(char bracket);
     void quote(std::string_view text);
-    // Appends the separator, a text of at most `short_bytes` that needs no escape, in quotes, and a
-    // colon if it is a key.
+    // Appends the separator, then `text` in quotes, then a colon if it is a key. `text` must have
+    // at most `short_bytes` bytes and need no escapes.
     void quote_short(std::string_view text, bool is_key);
     void escape(unsigned char byte);
 

@@ -1,8 +1,9 @@
 // Reads the members of DynamoDB requests and keeps their faults.
 //
-// Independently of their position in the request, faults are reported in this order: what cannot be
-// parsed, members that violate a constraint (all of them in one message), and values that are not
-// permitted. Reading therefore continues after a fault, but what is read after it must not be used.
+// Faults are reported in this order, wherever they are in the request: JSON that cannot be parsed,
+// members that violate a constraint (all of them in one message), and values that are not
+// permitted. Reading therefore continues after a fault, but values that are read after it must not
+// be used.
 #pragma once
 
 #include <array>
@@ -58,8 +59,8 @@ std::string_view word_of(Enum value, const ServiceWords<Enum, count>& words) {
     return {};
 }
 
-// Reads one object of a request. A member that is null is treated as absent. The functions return
-// none (or a default) if the member is absent, or has a fault, which they report.
+// Reads one object of a request. A member that is null is treated as absent. If the member is
+// absent, the functions return none (or a default). If it has a fault, they also report the fault.
 //
 // Lifetime: borrows the object and the faults.
 class MemberReader {
@@ -69,8 +70,8 @@ public:
         : object_(&object), path_(std::move(path)), faults_(&faults) {}
 
     RequestFaults& faults() const { return *faults_; }
-    // Returns the path of a member in fault messages. Its name begins with a lower-case letter
-    // there.
+    // Returns the path of a member for fault messages, in which the name of the member begins with
+    // a lower-case letter.
     std::string path_of(std::string_view name) const;
 
     const boost::json::value* find(std::string_view name) const;
@@ -81,7 +82,7 @@ public:
     std::optional<std::string> text(std::string_view name) const;
     std::string required_text(std::string_view name) const;
     std::optional<bool> truth(std::string_view name) const;
-    // Discards the fraction of the number.
+    // Returns the number without its fraction.
     std::optional<std::int64_t> whole(std::string_view name) const;
     std::int64_t required_whole(std::string_view name) const;
     std::optional<std::vector<std::string>> texts(std::string_view name) const;
@@ -93,7 +94,7 @@ public:
     std::optional<MemberReader> structure(std::string_view name) const;
     // A list of objects.
     std::optional<std::vector<MemberReader>> structures(std::string_view name) const;
-    // The same for a value that is in a map.
+    // As structures(), for a value of a map.
     std::vector<MemberReader> structures_of(const boost::json::value& json,
                                             const std::string& path) const;
     // Objects by name, in the order of the request.
@@ -133,7 +134,7 @@ private:
 // If `json` is not a string, reports a fault and returns none.
 std::optional<std::string> read_text(const boost::json::value& json, RequestFaults& faults);
 
-// Reads the member TableName. It may be an ARN, which the tables check.
+// Reads the member TableName, which may be an ARN. The tables check the ARN.
 std::string required_table(const MemberReader& json);
 void check_table_name(std::string_view name, std::string_view path, RequestFaults& faults);
 // Reports the faults of the name of a table or an index.

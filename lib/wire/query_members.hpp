@@ -132,7 +132,8 @@ void describe(Codec& codec, T& detail) {
     codec.required("Grants", detail.grants);
 }
 
-// The bounds are sent too. If another version has other bounds, the histogram is read as empty.
+// The bounds are sent, too. If the sender is another version that has other bounds, the histogram
+// is read as empty.
 template <typename Codec, A<Histogram> T>
 void describe(Codec& codec, T& histogram) {
     using Numbers = std::vector<std::uint64_t>;

@@ -75,8 +75,8 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
 
 // ---- Replies ----
 
-// The remaining time and the deadline: relative, on the wall clock, and on the boot clock of this
-// machine. The last is exact even if the reply is read late.
+// The remaining time, and the deadline on the wall clock and on the boot clock of this machine. The
+// boot-clock deadline is exact even if the reply is read late.
 template <typename Codec, typename T>
 void describe_deadline(Codec& codec, T& reply) {
     codec.required("RemainingMs", reply.remaining);

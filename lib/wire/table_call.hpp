@@ -49,9 +49,9 @@ private:
     boost::json::value json_;
 };
 
-// The parts of a request that are in its headers.
+// The parts of a request that its headers and its sender determine.
 struct TableGuards {
-    // Applies to everything that the request reads or writes.
+    // Applies to all items that the request reads or writes.
     std::optional<LockProof> proof;
     // As WriteItem::expected_version, for requests that write one item.
     std::optional<std::uint64_t> expected_version;
@@ -67,7 +67,7 @@ struct TableAnswer {
     std::string body;
     // The version of the item, if one item was written or read; 0 if it does not exist now.
     std::optional<std::uint64_t> version;
-    // Set if `body` is an error with a name that only this operation uses.
+    // Set if `body` is an error that only this operation can return.
     std::optional<ErrorCode> refused{};
 };
 
@@ -78,7 +78,7 @@ public:
 
     template <std::invocable<TableService&, const TableGuards&> F>
     TableCall(F ask) : request_(Ask(std::move(ask))) {}
-    // A request for one item. It can also be executed without waiting.
+    // A request for one item, for which answer_from_cache() or begin_write() can be called.
     TableCall(GetItem get) : request_(std::make_unique<GetItem>(std::move(get))) {}
     TableCall(WriteItem write) : request_(std::make_unique<WriteItem>(std::move(write))) {}
 
@@ -121,11 +121,12 @@ Result<TableCall> read_table_call(const TableOperation& operation, const TableBo
 // Returns the response to a write that TableCall::begin_write() began.
 Result<TableAnswer> write_answer_of(Result<WriteAnswer> answer);
 
-// Returns the response to DescribeEndpoints: the endpoint is the host that the client has used.
+// Returns the response to DescribeEndpoints. The endpoint in it is the host to which the client has
+// sent the request.
 std::string describe_endpoints(std::string_view host);
 
-// Return the body of the response to a failed request; table_error_status() returns its HTTP
-// status.
+// Returns the body of the response to a failed request. table_error_status() returns the HTTP
+// status of the response.
 std::string write_table_error(const Error& error);
 // Returns the body of the response to a SaveEdit that was cancelled, as an error of the lock API:
 // with the current version of each item and the principal that wrote it.
@@ -133,11 +134,11 @@ std::string write_save_error(const Error& error);
 // Writes the member "LastWrite": {"By", "At"}.
 void write_last_write(JsonWriter& json, const LastWrite& last);
 int table_error_status(const Error& error);
-// Returns one of DynamoDB's own exceptions for which there is no ErrorCode. Adds the namespace to
-// `name`.
+// Returns the body of an error that is an exception of DynamoDB without an ErrorCode. Adds the
+// namespace to `name`.
 std::string write_modelled_error(std::string_view name, std::string_view message);
-// Returns an error that exists only over HTTP. Adds the namespace to `name`. An empty message is
-// omitted.
+// Returns the body of an error that exists only over HTTP. Adds the namespace to `name`. Omits an
+// empty message.
 std::string write_service_error(std::string_view name, std::string_view message);
 
 }  // namespace rocklock

@@ -1,5 +1,5 @@
-// The parts of wire/table_call.hpp, by family of operations: requests from JSON and responses to
-// JSON.
+// The functions that table_call.cpp uses to read requests from JSON and to write responses as JSON,
+// by family of operations:
 //
 //     table_json_schema.cpp        CreateTable, UpdateTable, DescribeTable, DeleteTable, ListTables
 //     table_json_item.cpp          PutItem, UpdateItem, DeleteItem, GetItem
@@ -29,7 +29,7 @@ CreateTable read_create_table(const MemberReader& json);
 UpdateTable read_update_table(const MemberReader& json);
 ListTables read_list_tables(const MemberReader& json);
 void write_description(JsonWriter& json, const TableDescription& table);
-// The description in the response to DeleteTable.
+// Writes the description that the response to DeleteTable contains.
 void write_short_description(JsonWriter& json, const TableDescription& table);
 void write_names(JsonWriter& json, const TableNames& names);
 
@@ -69,7 +69,8 @@ ReturnCapacity read_return_capacity(const MemberReader& json);
 bool read_return_metrics(const MemberReader& json);
 // Write a member of a response if it has content.
 void write_consumed(JsonWriter& json, const std::optional<ConsumedCapacity>& consumed);
-// In a transaction, the units are also reported separately as read or write units.
+// Whether the units are also reported as read units or as write units, which only responses to
+// transactions do.
 enum class UnitsOf : std::uint8_t { either, reads, writes };
 void write_consumed(JsonWriter& json, const std::vector<ConsumedCapacity>& consumed, UnitsOf of);
 void write_collection(JsonWriter& json, const std::optional<AttributeMap>& key);

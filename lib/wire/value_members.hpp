@@ -16,7 +16,8 @@ namespace rocklock {
 template <typename T, typename Type>
 concept A = std::same_as<std::remove_const_t<T>, Type>;
 
-// Returns whether an optional member has no content and is omitted.
+// Returns whether the value of an optional member is empty or has its default. A writer omits such
+// a member.
 template <typename T>
 bool says_nothing(const T& value) {
     return value == T{};
