@@ -1,14 +1,15 @@
 // Protects the TCP port against requests of foreign web pages.
 //
-// On a Unix socket, the kernel identifies the caller. A loopback port accepts any local caller,
-// including any page that a browser on this machine shows. These checks refuse such pages:
+// On a Unix socket, the kernel identifies the client. A loopback port accepts all local clients,
+// and therefore also the requests of any web page that a browser on this machine shows. These
+// checks refuse such requests:
 //
 //     DNS rebinding   a foreign name resolves to 127.0.0.1: Host must name this machine
 //     forged calls    a page of another site posts here: Origin must be this server, and the body
 //                     must have a type that browsers do not send across sites without a preflight
 //     foreign reads   images, frames and scripts of another site: the Sec-Fetch headers reveal them
 //
-// The server uses neither cookies nor credentials that a browser adds on its own.
+// The server does not use cookies or other credentials that a browser adds automatically.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The files of the web page in daemon/page. In the HTML, @SOCKET@ is a placeholder for the path of
-// the daemon's socket.
+// The files of the web page in daemon/page. The HTML contains the placeholder @SOCKET@, which the
+// server replaces by the path of its socket.
 #pragma once
 
 #include <string_view>

@@ -36,10 +36,10 @@ public:
     // Returns the sessions that are bound to processes, except those that were forgotten.
     std::set<SessionId> sessions() ROCKLOCK_EXCLUDES(mutex_);
 
-    // Stops watching sessions that have ended in another way.
+    // Stops watching sessions that have ended for another reason than the end of their processes.
     void forget(const std::set<SessionId>& ended) ROCKLOCK_EXCLUDES(mutex_);
 
-    // Closes all descriptors. No handler waits afterwards.
+    // Closes all descriptors. After this call, no process is watched.
     void stop() ROCKLOCK_EXCLUDES(mutex_);
 
 private:

@@ -16,14 +16,15 @@ struct Traffic {
         : users(max_user_connections), buffers(max_user_buffer_bytes) {}
 
     std::atomic<int> connections{0};
-    // Connections with requests that are not answered, or with unsent responses.
+    // The number of connections that have unanswered requests or unsent responses.
     std::atomic<int> busy{0};
     // The time of the last input, in milliseconds of the steady clock.
     std::atomic<std::int64_t> last_request{0};
-    // Accepted connections, and those among them that were refused.
+    // The number of accepted connections, and of those among them that were refused.
     std::atomic<std::uint64_t> accepted{0};
     std::atomic<std::uint64_t> refused{0};
-    // Connections that were closed to make room because they had sent no request.
+    // The number of connections that were closed to make room for others, because they had not sent
+    // a request.
     std::atomic<std::uint64_t> dropped{0};
     UserConnections users;
     UserBuffers buffers;

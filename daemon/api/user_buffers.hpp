@@ -1,10 +1,11 @@
 // The bytes that the daemon buffers for the clients of each user, and the limit on them.
 //
-// The bytes of a request count while it is incomplete, and until it is answered if it is large. The
-// bytes of a response count from the time at which it is made, if it is large, or at which the
-// client's socket does not accept it, until the client has read it. A request that is answered at
-// once therefore changes no count. If a request changes something and can have a large answer, this
-// answer counts before anything is changed.
+// The bytes of a request are counted while it is incomplete; those of a large request until it is
+// answered. The bytes of a large response are counted from the time at which it is made, and those
+// of a small response from the time at which the client's socket does not accept it. They are
+// counted until the client has read the response. Therefore a small request that is answered
+// immediately does not change the count. If a request changes something and can have a large
+// answer, this answer counts before anything is changed.
 #pragma once
 
 #include <atomic>
@@ -18,8 +19,8 @@
 
 namespace rocklock {
 
-// Buffers of up to this size need no room: a request of this size is read even if the user is at
-// its limit.
+// A buffer of up to this size is allowed even if the user has reached its limit, so that small
+// requests can still be read.
 inline constexpr std::size_t small_buffer = 4096;
 
 // Threads: thread-safe.
@@ -52,9 +53,9 @@ public:
     // `max` is the limit for each user; 0: no limit.
     explicit UserBuffers(std::uint64_t max = 0) : max_(max) {}
 
-    // Returns the account of the user, which stays until the end of this object.
+    // Returns the account of the user, which exists as long as this object.
     Account& account(std::uint32_t uid);
-    // Returns the bytes of the users that have any.
+    // Returns the bytes of each user that has buffered bytes.
     std::map<std::uint32_t, std::uint64_t> all() const;
 
 private:
@@ -63,8 +64,8 @@ private:
     std::map<std::uint32_t, Account> accounts_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
-// The part of an account that belongs to one buffer. It is removed from the account with this
-// object. Threads: one at a time.
+// The bytes of an account that belong to one buffer. The destructor subtracts them from the
+// account. Threads: one at a time.
 class CountedBytes {
 public:
     // If `account` is null, no account is changed.

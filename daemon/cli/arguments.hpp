@@ -17,14 +17,14 @@ struct Option {
     // The name of the value in the help text; empty if the option has no value. "a|b" lists all
     // values that are allowed.
     std::string_view value;
-    // Empty: internal option that the help omits.
+    // If empty, the option is internal, and the help text does not list it.
     std::string_view help;
-    // If the option is repeated: true appends the values, separated by commas; false keeps the last
-    // one.
+    // What a repeated option does: if true, its values are joined with commas; if false, the last
+    // value replaces the others.
     bool adds = false;
     // Whether the value may be empty.
     bool may_be_empty = false;
-    // Other names of the option, separated by ", ". Arguments has the option under its first name.
+    // Other names of the option, separated by ", ". Arguments contains the option under `name`.
     std::string_view aliases = {};
 };
 
@@ -40,13 +40,13 @@ struct Verb {
     // The minimum and maximum number of operands; `max_operands` is -1 if there is no maximum.
     int min_operands = 0;
     int max_operands = 0;
-    // Whether a command follows after "--". The option "command" then replaces it: the command is
-    // its value, which a shell executes, and the words after "--" are operands.
+    // Whether a command follows after "--". If the option "command" is given, its value is the
+    // command, which a shell executes, and the words after "--" are operands.
     bool takes_command = false;
 };
 
 struct Arguments {
-    // The value of each option. If an option was repeated: see Option::adds.
+    // The value of each option. Option::adds determines the value of a repeated option.
     std::map<std::string, std::string, std::less<>> options;
     // All values of each option that has a value, in the order of the command line.
     std::map<std::string, std::vector<std::string>, std::less<>> every{};

@@ -11,14 +11,15 @@ inline constexpr int unreachable = 69;
 inline constexpr int internal = 70;
 // Another session holds the lock, or the wait timeout has expired. A retry can succeed.
 inline constexpr int busy = 75;
-// The lock was lost, or it had already ended.
+// The lock was lost while it was needed, or had already ended.
 inline constexpr int lost = 76;
 inline constexpr int not_allowed = 77;
 inline constexpr int cannot_run = 126;
 inline constexpr int not_found = 127;
-// The number of the signal is added to this one.
+// If a signal ended the command, its number is added to this value.
 inline constexpr int signalled = 128;
 
+// Returns the exit status for the error.
 int of(const Error& error);
 
 }  // namespace rocklock::exit_status

@@ -28,7 +28,7 @@ public:
 
     // Makes a call and returns its reply.
     //
-    // Retries while a retry can succeed: a daemon that has stopped is awaited or started again.
+    // If the daemon has stopped, waits for it or starts it again, and then repeats the call.
     // Therefore a call must be safe to repeat; an Acquire is safe if it has a request id.
     virtual Result<Reply> call(Call call, const CallLimits& limits) = 0;
 
@@ -49,7 +49,7 @@ public:
 Ending ending_in(const Released& released);
 
 // Returns how a grant of an ended session has ended, or nullopt if it has not ended or is no longer
-// recorded. It sends a Release, which changes nothing if the grant has ended.
+// recorded. Sends a Release, which has no effect if the grant has ended.
 std::optional<Ending> find_ending(LockConnection& manager, const SessionCredentials& credentials,
                                   GrantId grant, const CallLimits& limits = {});
 
@@ -57,9 +57,10 @@ struct DaemonManagerOptions {
     ManagerChoice choice;
     // Starts the private daemon of this user if no process listens on its socket.
     bool may_start = false;
-    // Does not print that a private daemon was started.
+    // If true, does not print that a private daemon was started.
     bool quiet = false;
-    // A daemon that was started in this way exits after this long without sessions and requests.
+    // A daemon that this object has started exits after it has had neither sessions nor requests
+    // for this time.
     std::chrono::milliseconds idle_exit{0};
 };
 std::unique_ptr<LockConnection> make_daemon_manager(DaemonManagerOptions options);

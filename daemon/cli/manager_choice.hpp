@@ -1,8 +1,8 @@
-// Which lock manager a client uses, and where a user's private daemon keeps its files.
+// Selects the lock manager that a client uses, and the directory of a user's private daemon.
 //
 // Two programs that lock the same resource exclude each other only if they use the same manager.
-// Therefore the choice depends on the configuration of the machine and on the uid, but neither on
-// the other variables of the environment nor on which sockets exist:
+// Therefore the choice depends on the configuration of the machine and on the uid. It does not
+// depend on environment variables other than ROCKLOCK_SOCKET, or on which sockets exist:
 //
 //     --socket or ROCKLOCK_SOCKET ──────────────────► that socket, an explicit exception
 //     `socket` in the configuration file ───────────► the system manager on that socket
@@ -33,11 +33,11 @@ struct ManagerChoice {
     ManagerKind kind = ManagerKind::own;
     // An absolute path.
     std::string socket;
-    // Why this manager was chosen, as in "socket in /etc/rocklock.conf".
+    // The reason for the choice, such as "socket in /etc/rocklock.conf".
     std::string reason;
 };
 
-// The directories in which systemd looks for units, those with the highest precedence first.
+// Returns the directories in which systemd searches for units, in the order of precedence.
 std::vector<std::string> unit_directories();
 
 // Returns the manager that clients use. A unit counts as installed unless it is masked, that is,
@@ -61,8 +61,8 @@ Result<std::string> private_directory(const Settings& settings);
 // the command that moves it to `directory`. Otherwise returns an empty string.
 std::string unused_store_notice(const std::string& directory);
 
-// Returns the socket, or the store, of a daemon: from the settings, from systemd, or in the
-// directory of the private daemon.
+// Return the socket and the store of a daemon: the one in the settings, the one of the systemd
+// unit, or the one in the directory of the private daemon.
 //
 // Errors: as private_directory(), which is called only in the last case
 Result<Setting> server_socket(const Settings& settings);

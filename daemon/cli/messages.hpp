@@ -11,8 +11,8 @@
 
 namespace rocklock {
 
-// Replaces control characters by '?'. Use it for names and notes of other users, which could
-// contain escape sequences for the terminal.
+// Replaces control characters by '?'. Must be used for names and notes of other users, because they
+// could contain escape sequences for the terminal.
 std::string printable(std::string_view text);
 
 // Returns "write", "write+" with `subtree`, or "3 permits" if `permits` is not zero.
@@ -36,9 +36,9 @@ std::string describe_ask(const Wanted& wanted, WallTime now);
 
 // Prints "rocklock: TEXT" to stderr.
 void complain(std::string_view text);
-// Prints the error to stderr. Durations in the text are relative to the current time. `kept` omits
-// the names of other users.
+// Whether a message contains the names of other users (`shown`) or omits them (`kept`).
 enum class Names : std::uint8_t { shown, kept };
+// Prints the error to stderr. Durations in the text are relative to the current time.
 void complain_of(const Error& error, Names names = Names::shown);
 
 }  // namespace rocklock

@@ -1,4 +1,4 @@
-// A progress bar for operations that take long.
+// A progress bar for long operations.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,8 @@
 
 namespace rocklock {
 
-// Prints to stderr if it is a terminal, otherwise does nothing. The destructor erases the line.
+// Prints to stderr if stderr is a terminal; otherwise prints nothing. The destructor erases the
+// line.
 //
 // Threads: set() is thread-safe.
 class ProgressBar {

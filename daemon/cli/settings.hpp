@@ -28,29 +28,29 @@ public:
     // line that is not a known setting.
     static Result<Settings> load(const Arguments& arguments);
 
-    // Returns the setting with the name of its option, as in "lease".
+    // Returns the setting whose option has this name, such as "lease".
     Setting get(std::string_view name, std::string_view default_value) const;
     // Returns the value in the configuration file, and ignores the command line and the
     // environment. Returns nullopt if the value is absent or empty.
     std::optional<Setting> in_file(std::string_view name) const;
-    // Returns true if `source` of a setting is the configuration file.
+    // Returns true if `source`, the source of a setting, is the configuration file.
     bool is_file(std::string_view source) const { return source == file_name_; }
     // Errors: invalid_argument if the value is not a duration.
     Result<std::chrono::milliseconds> duration(std::string_view name,
                                                std::string_view default_value) const;
-    // Returns a whole number. Errors: invalid_argument if the value is not a whole number from
-    // `min` to `max`.
     struct Range {
         std::int64_t min = 0;
         std::int64_t max = 0;
     };
+    // Returns a whole number. Errors: invalid_argument if the value is not a whole number from
+    // `range.min` to `range.max`.
     Result<std::int64_t> number(std::string_view name, std::string_view default_value,
                                 Range range) const;
     // Accepts "5%" and "5". Errors: invalid_argument if the value is not a percentage.
     Result<std::uint32_t> percent(std::string_view name, std::string_view default_value) const;
     // Returns nullopt if the setting has no value.
     Result<std::optional<std::chrono::milliseconds>> optional_duration(std::string_view name) const;
-    // Returns the wait timeout: zero with --no-wait, no_limit for "forever".
+    // Returns the wait timeout: zero if --no-wait is given, no_limit if the value is "forever".
     Result<std::chrono::milliseconds> patience(std::string_view default_value) const;
     // Errors: invalid_argument if the value is not one of the words.
     Result<std::string> choice(std::string_view name, std::string_view default_value,
@@ -65,7 +65,7 @@ private:
 // Returns the environment variables of all settings, sorted: "ROCKLOCK_LEASE" and so on.
 std::vector<std::string> setting_variables();
 
-// Joins a directory and a name with one slash, also if the directory is `/`.
+// Joins a directory and a name with exactly one slash, also if the directory is `/`.
 std::string join_path(std::string directory, std::string_view name);
 // Makes a path absolute, so that a process with another current directory can use it. Returns an
 // empty path unchanged.

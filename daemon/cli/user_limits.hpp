@@ -27,17 +27,18 @@ inline constexpr std::array<std::pair<const char*, const char*>, 9> user_limit_s
      {"max-user-drafts", "auto"},
      {"max-user-table-bytes", "auto"}}};
 
-// Reads all limits except those of connections and buffers. `auto` derives a limit from the
-// daemon's share of the memory, of which one user may use a quarter. 0 means no limit. The limit of
-// table bytes is derived from the size of the file system of the directory `store`, of which one
-// user may use a quarter. If `store` is empty, the tables are in memory, and it is derived from the
-// memory, too.
+// Reads all limits except those of connections and buffers. With `auto`, a limit is derived from
+// the daemon's share of the memory, of which one user may use a quarter. 0 means no limit. With
+// `auto`, the limit of table bytes is a quarter of the size of the file system that contains the
+// directory `store`. If `store` is empty, the tables are in memory, and this limit is derived from
+// the memory, too.
 //
 // Errors: invalid_argument   a setting is not a number or `auto`
 Result<UserLimits> read_user_limits(const Settings& settings, const std::string& store);
 // Returns nullopt for `auto`. Errors: invalid_argument if the value is not a number or `auto`.
 Result<std::optional<std::uint64_t>> read_max_user_connections(const Settings& settings);
-// `auto` is half of what one user may use of the memory. Errors: as read_user_limits().
+// With `auto`, the limit is half of the memory that one user may use. Errors: as
+// read_user_limits().
 Result<std::uint64_t> read_max_user_buffer_bytes(const Settings& settings);
 
 }  // namespace rocklock

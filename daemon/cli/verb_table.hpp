@@ -16,19 +16,20 @@ struct VerbEntry {
     Verb verb;
     int (*run)(const Arguments&) = nullptr;
 
-    // Hidden verbs are internal: no help text lists them.
+    // Returns true if the verb is internal. No help text lists it.
     bool hidden() const { return verb.summary.empty(); }
 };
 
 // The verbs in the order of the help text.
 const std::vector<VerbEntry>& verb_table();
 
-// Returns the verb at the beginning of `words` and the number of its words, which is 1 or 2.
-// `entry` is null if there is no such verb.
 struct FoundVerb {
+    // Null if there is no such verb.
     const VerbEntry* entry = nullptr;
+    // The number of words of its name: 1 or 2.
     std::size_t words = 0;
 };
+// Returns the verb with whose name `words` begins.
 FoundVerb find_verb(const std::vector<std::string>& words);
 
 }  // namespace rocklock

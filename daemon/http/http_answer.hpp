@@ -11,12 +11,12 @@ namespace rocklock {
 // The properties of a request that determine how its response is sent.
 struct HttpManner {
     bool keep_alive = true;
-    // HEAD: the response has the length of the body, but no body.
+    // True for a HEAD request. The response then contains the length of the body, but not the body.
     bool head = false;
 };
 
-// Returns "Date: ...\r\n" for the current second. The text is formatted once per second and thread.
-// It is valid until the thread calls the function again.
+// Returns "Date: ...\r\n" for the current second. Each thread formats the text at most once per
+// second. The result is valid until the thread calls the function again.
 std::string_view date_line();
 
 void append_answer(std::string& out, const ServiceAnswer& answer, HttpManner manner);

@@ -1,6 +1,6 @@
 // Parses HTTP requests from bytes.
 //
-// It does no I/O. It accepts pieces of any size and keeps an incomplete request.
+// The parser does no I/O. It accepts pieces of any size and stores an incomplete request.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ struct HttpRequest : ServiceRequest {
     bool keep_alive = true;
 };
 
-// An error in the bytes. The connection must end after the response, because the beginning of the
-// next request is unknown.
+// An error in the received bytes. The connection must be closed after the response, because it is
+// unknown where the next request begins.
 struct HttpProblem {
     int status = 400;
     std::string message;
@@ -44,25 +44,27 @@ public:
     HttpReader(const HttpReader&) = delete;
     HttpReader& operator=(const HttpReader&) = delete;
 
-    // Parses the bytes. Calls `take` for each complete request as long as `wanted` returns true;
-    // the rest is kept for the next call. Returns the problem if the bytes are not valid HTTP or
-    // are too long.
+    // Parses the bytes. Calls `take` for each complete request as long as `wanted` returns true.
+    // The remaining bytes are kept for the next call. Returns the problem if the bytes are not
+    // valid HTTP or are too long.
     std::optional<HttpProblem> receive(std::string_view bytes, const std::function<bool()>& wanted,
                                        const std::function<void(HttpRequest&&)>& take);
 
-    // Returns the memory of an incomplete request, and of input that is not parsed yet.
+    // Returns the size of the memory for an incomplete request and for input that is not parsed
+    // yet.
     std::size_t held_bytes() const;
     // Frees that memory. receive() must not be called after this.
     void clear();
 
-    // Returns the total size of the requests that were taken, including the one being taken. This
-    // is the position of the next request.
+    // Returns the total size of the requests for which `take` was called, including a call in
+    // progress. This is the position of the next request in the input.
     std::uint64_t taken_bytes() const { return taken_bytes_; }
 
-    // Returns true if the header of an incomplete request is complete.
+    // Returns true if there is an incomplete request whose header is complete.
     bool has_header() const;
 
-    // Returns true once if a request waits for "100 Continue" before it sends its body.
+    // Returns true if the client waits for "100 Continue" before it sends the body of a request.
+    // Returns true only once for each such request.
     bool wants_continue();
 
 private:
@@ -70,7 +72,8 @@ private:
 
     void keep(std::string_view input, std::size_t used);
 
-    // Received and not parsed: an incomplete header, or requests that are not wanted yet.
+    // Bytes that were received but not parsed: an incomplete header, or requests for which `wanted`
+    // has not returned true yet.
     std::string unread_;
     std::unique_ptr<Parser> parser_;
     std::uint64_t parsed_bytes_ = 0;

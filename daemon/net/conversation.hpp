@@ -45,15 +45,16 @@ public:
     Conversation& operator=(const Conversation&) = delete;
     virtual ~Conversation() = default;
 
-    // Processes input for one time slice, as long as there is room for responses. The rest is kept
-    // for the next call. `bytes` may be empty then.
+    // Processes input until the time slice is over or there is no room for responses. The remaining
+    // input is kept for the next call, for which `bytes` may be empty.
     virtual void receive(std::string_view bytes) = 0;
     // Returns true if receive() would process more: most of the responses were sent, and no long
     // call is in progress. If it becomes true again, output_ready is called.
     virtual bool has_room() const = 0;
     // Returns true if receive() has left input unprocessed.
     virtual bool paused() const = 0;
-    // Reports that the client sends no more. It still gets the responses to decided calls.
+    // Reports that the client will send nothing more. The client still receives the responses to
+    // calls that are decided.
     virtual void end_of_input() = 0;
 
     // Returns the bytes to send, in order, and removes them.
@@ -67,18 +68,20 @@ public:
     virtual bool has_output() const = 0;
     // Adds the responses that other threads have made to the output.
     virtual void collect() {}
-    // Reports that all output was sent. A stream of events then continues.
+    // Reports that all output was sent. A stream of events then appends its next events.
     virtual void output_taken() { count_transit(0); }
-    // Returns true if the conversation has become a stream of events. Its reader must keep up.
+    // Returns true if the conversation has become a stream of events. If the client then reads too
+    // slowly, the connection is closed.
     virtual bool streams() const { return false; }
     // Returns the number of requests without a response.
     virtual std::size_t outstanding() const = 0;
     // Returns true if a whole request has arrived.
     virtual bool heard() const = 0;
-    // Returns true if no more output will follow. Send the rest and close.
+    // Returns true if no more output will be added. The connection must send the remaining output
+    // and then be closed.
     virtual bool ended() const = 0;
-    // Returns true if the input was invalid. It is not read any further, and the connection must
-    // end.
+    // Returns true if the input was invalid. No further input is processed, and the connection must
+    // be closed.
     virtual bool broken() const = 0;
 
 protected:
@@ -86,13 +89,14 @@ protected:
     virtual std::size_t unsent() const = 0;
     // Returns true if the user of the client has reached its limit of buffers.
     bool buffers_full() const { return buffers_ != nullptr && buffers_->full(); }
-    // Returns true if the client has read most of its responses. If its user has reached the limit
-    // of buffers, it must have read all that were sent.
+    // Returns true if at most `max_unsent` bytes of responses wait for the client. If the user has
+    // reached the limit of buffers, returns true only if all output that take_output() has returned
+    // was sent.
     bool reads_responses() const {
         return unsent() + in_transit_ <= max_unsent && (in_transit_ == 0 || !buffers_full());
     }
-    // Counts the responses, except small ones that are not counted yet: they are probably sent
-    // soon.
+    // Counts the responses. If they are small and not counted yet, they are not counted, because
+    // they will probably be sent soon.
     void count_responses() {
         const auto bytes = unsent() + in_transit_;
         if (bytes > small_buffer || response_bytes_.bytes() > 0) response_bytes_.set(bytes);
@@ -101,8 +105,8 @@ protected:
         in_transit_ = bytes;
         count_responses();
     }
-    // Counts the memory of an incomplete request. Returns false if it is too large for a user that
-    // has reached its limit.
+    // Counts the memory of an incomplete request. Returns false if the request has become larger
+    // than `small_buffer` and its user has reached the limit.
     bool count_request(std::size_t bytes) {
         const auto before = request_bytes_.bytes();
         request_bytes_.set(bytes);
@@ -113,7 +117,7 @@ protected:
     UserBuffers::Account* const buffers_;
     CountedBytes request_bytes_;
     CountedBytes response_bytes_;
-    // The size of the output that take_output() has returned last, until all of it was sent.
+    // The size of the last result of take_output(); 0 after all of it was sent.
     std::size_t in_transit_ = 0;
 };
 

@@ -1,8 +1,9 @@
 // The lock API as frames on one connection (lib/wire/call_frame.hpp).
 //
-// Calls are processed as they arrive and answered as they are decided, in any order. Responses that
-// are ready at the same time are sent together: those that become ready during receive() are
-// collected at its end, and those from other threads when the connection's thread calls collect().
+// Calls are processed in the order of arrival, and answered in the order in which they are decided.
+// Responses that are ready at the same time are sent together: those that become ready during
+// receive() are collected at its end, and those from other threads when the connection's thread
+// calls collect().
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@
 namespace rocklock {
 
 // Threads:  one at a time; responses may come from any thread.
-// Lifetime: owned by shared pointers; if it is gone, late responses are discarded.
+// Lifetime: owned by shared pointers; responses after its destruction are discarded.
 class FrameConversation final : public Conversation,
                                 public std::enable_shared_from_this<FrameConversation> {
 public:
@@ -46,8 +47,8 @@ public:
     void collect() override ROCKLOCK_EXCLUDES(mutex_);
     std::size_t outstanding() const override { return calls_.size(); }
     bool heard() const override { return heard_; }
-    // Independent of the number of waiting calls, because a renewal or a cancel after them must be
-    // read. Calls above the limit are refused.
+    // Does not depend on the number of waiting calls, because a renewal or a cancel after them must
+    // be read. Calls that exceed the limit of waiting calls are refused.
     bool has_room() const override { return searches_ < max_searches && reads_responses(); }
     bool paused() const override { return paused_; }
     bool ended() const override { return ending_ && calls_.empty(); }
@@ -62,7 +63,7 @@ private:
         bool search = false;
     };
 
-    // A call when its reply arrives.
+    // The facts about a call that are needed when its reply arrives.
     struct Answered {
         // The client's number.
         std::uint64_t number = 0;
@@ -108,9 +109,9 @@ private:
     // Responses that are not collected yet, and the numbers of their calls.
     std::string answers_ ROCKLOCK_GUARDED_BY(mutex_);
     std::vector<std::uint64_t> answered_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The bytes of `answers_`, if they are not few.
+    // The bytes of `answers_`, if they are more than `small_buffer`.
     CountedBytes answer_bytes_ ROCKLOCK_GUARDED_BY(mutex_);
-    // collect() will be called, so answers_ready need not be.
+    // Set if collect() will be called. answers_ready need not be called then.
     bool awaited_ ROCKLOCK_GUARDED_BY(mutex_) = false;
 };
 

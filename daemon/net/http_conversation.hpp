@@ -1,8 +1,8 @@
 // The lock API over HTTP/1.1 on one connection, without I/O.
 //
-// Requests are processed as they arrive, without waiting for earlier ones, and answered in their
-// order, as HTTP requires. A refused request does not end the connection; input that is not HTTP
-// does.
+// A request is processed when it arrives, without waiting for the responses to earlier requests.
+// The responses are sent in the order of the requests, as HTTP requires. The connection continues
+// after a refused request, but is closed after input that is not HTTP.
 #pragma once
 
 #include <atomic>
@@ -43,11 +43,11 @@ struct HttpServices {
     const StatusPages* pages = nullptr;
     // The account of the client's user. Null: buffers are not counted.
     UserBuffers::Account* buffers = nullptr;
-    // Parses long bodies on another thread, so that they do not delay other connections. Empty:
-    // they are parsed on the connection's thread.
+    // Used to parse long bodies on another thread, so that they do not delay other connections.
+    // Empty: they are parsed on the connection's thread.
     RunInBackground background{};
-    // Formats pages of events, so that many streams do not delay calls. Empty: they are formatted
-    // in the next round.
+    // Used to format pages of events, so that many streams do not delay calls. Empty: they are
+    // formatted in the next round.
     Defer defer{};
     // Null: the tables API is not available.
     ItemEndpoint* tables = nullptr;
@@ -72,8 +72,8 @@ public:
     bool has_output() const override { return !output_.empty(); }
     std::size_t outstanding() const override { return slots_.size(); }
     bool heard() const override { return last_number_ > 0; }
-    // Returns false during a long search and during a call for tables. Later requests are then
-    // processed after it, and see the effects of the call.
+    // Returns false during a long search and during a call for tables, so that later requests are
+    // processed after its end and see its effects.
     bool has_room() const override {
         return slots_.size() < max_outstanding && searches_ == 0 && reads_responses();
     }
@@ -93,7 +93,7 @@ private:
         HttpManner manner{};
         std::optional<std::string> answer{};
         bool search = false;
-        // More output will follow the answer.
+        // Set for a stream: more output will follow `answer`.
         bool open = false;
     };
 
@@ -116,8 +116,8 @@ private:
     std::shared_ptr<CountedBytes> count_page(Result<EventPage>& page) const;
     void append_events(const Result<EventPage>& page);
     void answer(std::uint64_t number, const ServiceAnswer& answer);
-    // Whether an answer may be replaced by an error if there is no room for it: only if the request
-    // has changed nothing.
+    // What happens to an answer if it exceeds the limit of the user's buffers. It may be replaced
+    // by an error only if the request has changed nothing.
     enum class IfFull : std::uint8_t { keep, replace };
     // The memory of a request in progress: its body, and its answer if that is reserved.
     struct Reserved {
@@ -143,7 +143,7 @@ private:
     const HttpServices services_;
     HttpReader reader_;
     std::deque<Slot> slots_;
-    // If a stream has begun, it is the last slot.
+    // The stream of events, if one has begun. Its slot is the last one.
     std::optional<EventStream> stream_;
     bool asked_for_events_ = false;
     std::uint64_t last_number_ = 0;
@@ -157,8 +157,8 @@ private:
     std::atomic<std::size_t> made_{0};
     std::size_t unsent_ = 0;
     std::size_t searches_ = 0;
-    // A body is being parsed on another thread. Its call must be made before end_of_input() is
-    // reported to the session.
+    // Set while a body is parsed on another thread. The call in it must be made before the end of
+    // the input is reported to the client session.
     bool reading_in_background_ = false;
     bool input_over_ = false;
     bool paused_ = false;

@@ -53,8 +53,9 @@ public:
     };
 
     using Time = std::chrono::steady_clock::time_point;
-    // Returns the maximum time until the next call. Returns nullopt if the next call is needed only
-    // after a request, and zero if it must be made in this round, after the responses are sent.
+    // Returns the maximum time until it must be called again. Returns nullopt if it need not be
+    // called before the next request, and zero if it must be called again in this round, after the
+    // responses are sent.
     using Flush = std::function<std::optional<std::chrono::milliseconds>()>;
 
     // `flush` is called once in each round in which it was requested.
@@ -72,18 +73,18 @@ public:
     static IoThread* current();
     // Runs a function on the thread in the next round. Thread-safe.
     void post(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
-    // Runs a function on the thread in a later round. All deferred functions together have a time
-    // limit per round, so that they do not delay calls. If the thread is stopped, it does not run
-    // them. Thread-safe.
+    // Runs a function on the thread in a later round. There is a time limit per round for all
+    // deferred functions together, so that they do not delay calls. If the thread is stopped, it
+    // does not run them. Thread-safe.
     void defer(std::function<void()> run);
-    // Runs a function on the thread after the existing connections were served, for at most
-    // `max_introduced` functions per round. Thread-safe.
+    // Runs a function, which adds a connection, on the thread after the existing connections were
+    // served in a round. At most `max_introduced` of these functions run per round. Thread-safe.
     void introduce(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
 
     // Returns the time at which this round began, when the sockets were polled.
     Time now() const { return now_; }
-    // Returns the time since the sockets were polled; zero while the thread waits for events.
-    // Thread-safe.
+    // Returns the time since the sockets were polled, which is the longest time for which the
+    // thread may not have read an input; zero while the thread waits for events. Thread-safe.
     std::chrono::nanoseconds unread_for() const {
         const auto began = round_began_.load(std::memory_order_relaxed);
         return began == 0 ? std::chrono::nanoseconds{0}
@@ -94,7 +95,8 @@ public:
     void flush_soon() { flushing_ = true; }
 
     // Watches a socket for `events` (as for epoll, level-triggered) and owns `served` until
-    // forget(). Returns false if the kernel has no memory for it; there will be no events then.
+    // forget(). Returns false if the kernel has no memory to watch the socket; no events are then
+    // reported.
     bool watch(int fd, const std::shared_ptr<Served>& served, std::uint32_t events);
     void change(int fd, std::uint32_t events);
     void forget(int fd);
@@ -103,12 +105,12 @@ public:
     void continue_input_soon(std::shared_ptr<Served> served) {
         continuing_.push_back(std::move(served));
     }
-    // Destroys an object that may be large, in this round or a later one.
-    void free_soon(std::shared_ptr<void> left) { left_.push_back(std::move(left)); }
     void send_soon(std::shared_ptr<Served> served) { sending_.push_back(std::move(served)); }
     void remind_at(Time time, const std::shared_ptr<Served>& served) {
         reminders_.emplace(time, served);
     }
+    // Destroys an object that may be large, in this round or a later one.
+    void free_soon(std::shared_ptr<void> left) { left_.push_back(std::move(left)); }
 
 private:
     void run();
@@ -132,9 +134,9 @@ private:
     Time now_{};
     // `now_` in nanoseconds, for other threads; 0 while the thread waits.
     std::atomic<std::int64_t> round_began_{0};
-    // Whether the last wait was short.
+    // Whether the last wait for events was short.
     bool quick_ = false;
-    // The thread does not spin until this time, because other programs need the processor.
+    // Until this time, the thread does not spin, because other programs need the processor.
     Time contended_until_{};
     bool flushing_ = false;
     std::optional<Time> flush_at_;
@@ -145,7 +147,8 @@ private:
     std::vector<std::shared_ptr<Served>> sending_;
     // Kept until the end of the round, because fetched events may still point to them.
     std::vector<std::shared_ptr<Served>> forgotten_;
-    // The objects of free_soon(). Destroying them has a time limit per round.
+    // The objects that were passed to free_soon(). There is a time limit per round for destroying
+    // them.
     Fifo<std::shared_ptr<void>> left_;
     // Functions that the thread itself posted.
     std::vector<std::function<void()>> own_;

@@ -1,8 +1,8 @@
 // Accepts connections and decides which clients are admitted.
 //
-// While too many accepted connections are not served yet, or are being refused, further clients
-// wait in the kernel's queue. When the limit of connections is reached, the oldest connection that
-// has not sent a request is closed. The last slots are reserved for administrators.
+// While too many accepted connections wait to be served or refused, no connection is accepted;
+// further clients wait in the kernel's queue. When the limit of connections is reached, the oldest
+// connection that has not sent a request is closed. The last slots are reserved for administrators.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@
 namespace rocklock {
 
 // Threads:  one, which runs the context.
-// Lifetime: borrows all of `Uses`. Connections that it has started outlive it.
+// Lifetime: borrows all of `Uses`. The connections that it has started may outlive it.
 class Admission {
 public:
     // The objects that an Admission uses.
@@ -79,7 +79,7 @@ private:
     IdleConnections idle_connections_;
     ConnectionSet connections_;
     ArrivalGate arrivals_;
-    // Cancelled to end a wait in await_room().
+    // The timer of await_room(). Cancelling it ends the wait.
     boost::asio::steady_timer room_;
     bool closed_ = false;
     std::size_t next_thread_ = 0;

@@ -17,8 +17,8 @@ namespace rocklock {
 struct Listeners {
     // The listener of the Unix socket is first.
     std::vector<Listener> all;
-    // The file of the Unix socket. nullopt if the socket was inherited, since its owner removes the
-    // file.
+    // The file of the Unix socket. nullopt if the socket was inherited, because the process that
+    // created the socket removes the file.
     std::optional<SocketFile> file;
 };
 

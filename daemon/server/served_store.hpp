@@ -8,8 +8,8 @@
 
 namespace rocklock {
 
-// Opens the store. If another process has it open, retries for up to `options.patience`. Each wait
-// for a lock that takes longer than `options.slow_wait` is logged to `log`, which must outlive the
+// Opens the store. If another process has it open, retries for up to `options.patience`. Logs each
+// wait for a lock that takes longer than `options.slow_wait` to `log`, which must outlive the
 // database.
 //
 // Errors: as Database::open(); read_only if other users can enter the directory

@@ -34,7 +34,7 @@ struct ServerOptions {
     bool allow_shared_store = false;
     // A wait for a lock is logged if it takes longer than this. 0: no wait is logged.
     std::chrono::milliseconds slow_wait{0};
-    // The time between the starts of two sweeps, which delete expired items.
+    // The time from the start of one sweep, which deletes expired items, to the start of the next.
     std::chrono::milliseconds sweep_period{10'000};
     // The region in the ARNs of tables.
     std::string region = "local";
@@ -44,7 +44,7 @@ struct ServerOptions {
     LogLevel log_level = LogLevel::info;
     // The daemon exits after it has had neither sessions nor requests for this time. 0: never.
     std::chrono::milliseconds idle_exit{0};
-    // The maximum time to wait until another daemon has shut down.
+    // The maximum time to wait for another daemon that has the store open to shut down.
     std::chrono::milliseconds patience{0};
     // The descriptor to which one line is written: "ready", or the reason why the start failed. -1:
     // none.

@@ -30,10 +30,10 @@ private:
     std::size_t tidy_at_ ROCKLOCK_GUARDED_BY(mutex_) = 64;
 };
 
-// Returns when every connection has processed all input that its client had sent and
-// `any_client_waits` returns false. Returns after two seconds in any case, so that a client that
-// sends continuously cannot delay the others. `any_client_waits` returns true if a client waits to
-// be accepted. Runs on the thread that accepts connections.
+// Returns when every connection has processed all input that its client has sent, and
+// `any_client_waits` returns false. `any_client_waits` must return whether a client waits to be
+// accepted. Returns after at most two seconds, so that a client that sends continuously cannot
+// delay the others. Runs on the thread that accepts connections.
 boost::asio::awaitable<void> drain_sockets(boost::asio::io_context& control,
                                            ConnectionSet& connections,
                                            std::function<bool()> any_client_waits);

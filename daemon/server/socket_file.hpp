@@ -1,4 +1,5 @@
-// The file of a listening Unix socket. One daemon owns it; the file of a dead daemon is replaced.
+// The file of a listening Unix socket. One daemon owns it. If the daemon has ended without removing
+// the file, the next daemon replaces it.
 #pragma once
 
 #include <sys/types.h>
@@ -12,9 +13,9 @@ namespace rocklock {
 
 // The right to listen on a path, held during the lifetime of the object.
 //
-// A locked file next to the socket marks the owner. The kernel releases the lock when the process
-// ends, also if the daemon is killed. The owner of the lock replaces an existing socket file,
-// unless a program that does not use the lock file listens there.
+// The owner locks a file next to the socket. The kernel releases the lock when the process ends,
+// also if it is killed. The owner replaces an existing socket file, unless a program that does not
+// use the lock file listens on it.
 class SocketFile {
 public:
     // Listens on `path`. Only the owner and the group can connect; the group is `group`, if given.
@@ -34,8 +35,8 @@ public:
     // Returns the listening socket, which the caller must close. Returns -1 if it was taken before.
     int take_descriptor();
     const std::string& path() const { return path_; }
-    // Returns true if the file at the path is the one that this object created. If it was removed
-    // or replaced, new clients do not reach this daemon.
+    // Returns true if the file at the path is the one that this object created. If the file was
+    // removed or replaced, new clients cannot connect to this daemon.
     bool there() const;
     // Removes the file if there() is true. New clients then cannot connect.
     void remove();

@@ -5,10 +5,10 @@
 
 namespace rocklock {
 
-// If stdin, stdout or stderr is closed, occupies its number. Otherwise, the next file that the
-// program opens would get the number, and printed text would overwrite the file. Writing to the
-// occupied descriptor still fails, and it is closed in child processes. Call it before anything is
-// opened.
+// If stdin, stdout or stderr is closed, opens a descriptor with its number. Without this, the next
+// file that the program opens would get the number, and printed text would overwrite the file.
+// Writing to the new descriptor still fails, and the descriptor is closed in child processes. Must
+// be called before the program opens any file.
 void keep_standard_descriptors();
 
 // Raises the limit of descriptors as far as the process may. Returns the number of descriptors that
@@ -17,8 +17,8 @@ void keep_standard_descriptors();
 // Errors: io_error   there are too few descriptors for the store
 Result<int> raise_descriptor_limit();
 
-// Returns the number of descriptors that are reserved for clients that are being refused. Call it
-// after raise_descriptor_limit().
+// Returns the number of descriptors that are reserved for clients that are being refused. Must be
+// called after raise_descriptor_limit().
 int refusal_descriptors();
 
 // A descriptor in reserve. If the process has no free descriptor, the reserved one is closed, so

@@ -24,8 +24,8 @@ Result<void> check_loopback(const std::string& address);
 //         io_error
 Result<Listener> listen_on_loopback(const std::string& address);
 
-// Takes ownership of a listening TCP socket that another process has created. Errors:
-// invalid_argument if other machines can reach it.
+// Takes ownership of a listening TCP socket that another process has created, also if the call
+// fails. Errors: invalid_argument if other machines can reach it.
 Result<Listener> adopt_tcp(int socket);
 
 }  // namespace rocklock

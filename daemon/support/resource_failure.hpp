@@ -1,5 +1,5 @@
-// If memory or threads are exhausted, ends the process with a message and exit status 70 instead of
-// SIGABRT.
+// Ends the process with a message and exit status 70, instead of SIGABRT, if no memory can be
+// allocated or no thread can be created.
 //
 // The daemon does not continue after a failed allocation, because the lock table could be
 // inconsistent. All confirmed changes are in the store, and the next start recovers them.
@@ -7,7 +7,7 @@
 
 namespace rocklock {
 
-// Applies to the whole process. Call it once, before threads are started.
+// Applies to the whole process. Must be called once, before threads are started.
 void end_on_resource_failure();
 
 }  // namespace rocklock

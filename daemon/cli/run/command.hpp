@@ -35,8 +35,8 @@ public:
 
     pid_t pid() const { return pid_; }
 
-    // Makes the child execute the command. Returns 0 if it does, or the errno of execve() if the
-    // command cannot be executed.
+    // Makes the child execute the command. Returns 0 if the child executes it, or the errno of
+    // execve() if the command cannot be executed.
     int go();
 
     // Sends the signal to all processes of the command's process group.
@@ -51,8 +51,8 @@ public:
     std::optional<Change> poll();
 
     // Returns whether a process of the group is still running. Call it after the command has ended.
-    // It finds only children of this process, so descendants of the command are found only if
-    // PR_SET_CHILD_SUBREAPER is set.
+    // Only children of this process are found. The descendants of the command become children of
+    // this process, when their own parents end, only if PR_SET_CHILD_SUBREAPER is set.
     bool group_alive() const;
 
     // give_terminal() makes the command's process group the foreground group of the terminal if
