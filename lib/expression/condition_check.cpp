@@ -89,7 +89,7 @@ private:
         return node.kind == NodeKind::value ? bindings_.values[node.first] : nullptr;
     }
 
-    OperandCheck operands_;
+    OperandBinder operands_;
     const ConditionTree& tree_;
     const Bindings& bindings_;
     std::optional<std::string> count_;

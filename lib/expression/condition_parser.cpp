@@ -144,7 +144,7 @@ ConditionParser::Read ConditionParser::between_parentheses() {
     Read term = any_of(true);
     if (!term || !reader_.expect(TokenKind::close)) return std::nullopt;
     reader_.ascend();
-    if (term->in_parentheses) reader_.redundant_parentheses();
+    if (term->in_parentheses) reader_.report_redundant_parentheses();
     term->in_parentheses = true;
     return term;
 }
@@ -212,7 +212,7 @@ ConditionParser::Read ConditionParser::operand_in_parentheses() {
     Read term = operand();
     if (!term || !reader_.expect(TokenKind::close)) return std::nullopt;
     reader_.ascend();
-    if (term->in_parentheses) reader_.redundant_parentheses();
+    if (term->in_parentheses) reader_.report_redundant_parentheses();
     term->in_parentheses = true;
     return term;
 }
@@ -234,7 +234,7 @@ void ConditionParser::check_functions() {
     for (const Node& node : tree_.nodes) {
         if (node.kind != NodeKind::path && node.kind != NodeKind::value) check_parts(node);
     }
-    if (tree_.nodes[tree_.root].kind == NodeKind::size) reader_.misused_function("size");
+    if (tree_.nodes[tree_.root].kind == NodeKind::size) reader_.report_misused_function("size");
 }
 
 void ConditionParser::check_parts(const Node& node) {
@@ -244,7 +244,7 @@ void ConditionParser::check_parts(const Node& node) {
         const NodeKind part = tree_.operand(node, i).kind;
         const bool is_operand =
             part == NodeKind::path || part == NodeKind::value || part == NodeKind::size;
-        if (is_operand == joins) reader_.misused_function(operator_name(part));
+        if (is_operand == joins) reader_.report_misused_function(operator_name(part));
     }
 }
 

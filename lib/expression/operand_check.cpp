@@ -50,7 +50,7 @@ bool is_set(AttributeType type) {
            type == AttributeType::binary_set;
 }
 
-bool OperandCheck::bind(const Node& node) {
+bool OperandBinder::bind(const Node& node) {
     if (node.kind == NodeKind::path) {
         bind_path(OperandTree::path_of(node));
         return true;
@@ -63,12 +63,12 @@ bool OperandCheck::bind(const Node& node) {
     return true;
 }
 
-void OperandCheck::bind_path(const Path& path) {
+void OperandBinder::bind_path(const Path& path) {
     auto text = bind_names(tree_, path, bindings_, binder_);
     if (text && !undefined) undefined = std::move(text);
 }
 
-std::optional<AttributeType> OperandCheck::type_of(const Node& node) const {
+std::optional<AttributeType> OperandBinder::type_of(const Node& node) const {
     if (node.kind == NodeKind::size) return AttributeType::number;
     if (node.kind != NodeKind::value) return std::nullopt;
     const AttributeValue* value = bindings_.values[node.first];

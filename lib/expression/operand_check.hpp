@@ -21,9 +21,9 @@ std::string_view long_name(AttributeType type);
 bool is_set(AttributeType type);
 
 // Binds the placeholders of operands and determines the types of operands.
-class OperandCheck {
+class OperandBinder {
 public:
-    OperandCheck(const OperandTree& tree, Bindings& bindings, Binder& binder)
+    OperandBinder(const OperandTree& tree, Bindings& bindings, Binder& binder)
         : tree_(tree), bindings_(bindings), binder_(binder) {}
 
     // If `node` is a path or a value, looks up its placeholders and returns true. Otherwise returns

@@ -110,7 +110,7 @@ Error invalid_value(std::string_view text, std::string_view placeholder) {
 }
 
 template <typename Entry>
-Binder::Register<Entry>::Register(const std::optional<std::vector<Entry>>& entries) {
+Binder::UsageTable<Entry>::UsageTable(const std::optional<std::vector<Entry>>& entries) {
     if (!entries) return;
     entries_ = *entries;
     used_.resize(entries_.size());
@@ -123,7 +123,7 @@ Binder::Register<Entry>::Register(const std::optional<std::vector<Entry>>& entri
 }
 
 template <typename Entry>
-std::optional<std::size_t> Binder::Register<Entry>::find(std::string_view placeholder) const {
+std::optional<std::size_t> Binder::UsageTable<Entry>::find(std::string_view placeholder) const {
     if (order_.empty()) {
         const auto found = std::find_if(
             entries_.begin(), entries_.end(),
@@ -140,7 +140,7 @@ std::optional<std::size_t> Binder::Register<Entry>::find(std::string_view placeh
 }
 
 template <typename Entry>
-const Entry* Binder::Register<Entry>::use(std::string_view placeholder) {
+const Entry* Binder::UsageTable<Entry>::use(std::string_view placeholder) {
     const auto index = find(placeholder);
     if (!index) return nullptr;
     used_[*index] = true;
@@ -148,7 +148,7 @@ const Entry* Binder::Register<Entry>::use(std::string_view placeholder) {
 }
 
 template <typename Entry>
-std::string Binder::Register<Entry>::unused() const {
+std::string Binder::UsageTable<Entry>::unused() const {
     std::string text;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         if (used_[i]) continue;

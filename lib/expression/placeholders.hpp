@@ -45,9 +45,9 @@ private:
     // The placeholders of a request, and whether each one was used. A short list is searched
     // linearly. For a long list, a sorted index is built and searched by bisection.
     template <typename Entry>
-    class Register {
+    class UsageTable {
     public:
-        explicit Register(const std::optional<std::vector<Entry>>& entries);
+        explicit UsageTable(const std::optional<std::vector<Entry>>& entries);
         // Marks a placeholder as used. Returns its entry, or nullptr if there is none.
         const Entry* use(std::string_view placeholder);
         // Returns the unused placeholders, as in "{:a, :b}", or an empty string if all were used.
@@ -62,8 +62,8 @@ private:
     };
 
     const Placeholders& placeholders_;
-    Register<NamePlaceholder> names_;
-    Register<ValuePlaceholder> values_;
+    UsageTable<NamePlaceholder> names_;
+    UsageTable<ValuePlaceholder> values_;
 };
 
 // Returns the error for an invalid value of a placeholder. `text` describes the fault of the value.

@@ -113,7 +113,7 @@ bool TextReader::fail_here() {
 
 bool TextReader::descend() {
     if (++depth_ <= max_depth) return true;
-    bottomless_ = true;
+    nesting_limit_exceeded_ = true;
     return false;
 }
 
@@ -201,13 +201,13 @@ void TextReader::check_function(const Function& function, bool allowed,
     }
 }
 
-void TextReader::misused_function(std::string_view name) {
+void TextReader::report_misused_function(std::string_view name) {
     keep(misused_function_,
          "The function is not allowed to be used this way in an expression; function: " +
              std::string(name));
 }
 
-void TextReader::repeated_section(std::string_view name) {
+void TextReader::report_repeated_section(std::string_view name) {
     keep(repeated_section_, "The \"" + std::string(name) +
                                 "\" section can only be used once in an update expression;");
 }
@@ -215,7 +215,7 @@ void TextReader::repeated_section(std::string_view name) {
 std::optional<Error> TextReader::first_fault() const {
     const bool too_many = operators_ > max_operators;
     if (syntax_) return fault_in(tree_.kind, *syntax_);
-    if (redundant_parentheses_ || (bottomless_ && !too_many)) {
+    if (redundant_parentheses_ || (nesting_limit_exceeded_ && !too_many)) {
         return fault_in(tree_.kind, "The expression has redundant parentheses;");
     }
     const bool update = tree_.kind == ExpressionKind::update;

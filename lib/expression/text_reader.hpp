@@ -65,9 +65,10 @@ public:
     void check_function(const Function& function, bool allowed, std::string_view expression);
 
     void count_operator() { ++operators_; }
-    void redundant_parentheses() { redundant_parentheses_ = true; }
-    void misused_function(std::string_view name);
-    void repeated_section(std::string_view name);
+    // Remember a fault.
+    void report_redundant_parentheses() { redundant_parentheses_ = true; }
+    void report_misused_function(std::string_view name);
+    void report_repeated_section(std::string_view name);
 
     // Returns the fault that DynamoDB reports first, or none.
     std::optional<Error> first_fault() const;
@@ -86,7 +87,7 @@ private:
     std::size_t depth_ = 0;
     std::size_t operators_ = 0;
     // Parsing stopped because the nesting is too deep for any valid expression.
-    bool bottomless_ = false;
+    bool nesting_limit_exceeded_ = false;
     bool redundant_parentheses_ = false;
     std::optional<std::string> syntax_;
     std::optional<std::string> wrong_function_;

@@ -50,7 +50,7 @@ private:
     const UpdateTree& tree_;
     Bindings& bindings_;
     Binder& binder_;
-    OperandCheck operands_;
+    OperandBinder operands_;
 };
 
 // The steps of all paths are in the order of the text.

@@ -75,7 +75,7 @@ bool UpdateParser::read_section() {
     for (const Section& section : sections) {
         if (!reader_.take_if(section.word)) continue;
         bool& seen = seen_[static_cast<std::size_t>(section.kind)];
-        if (seen) reader_.repeated_section(section.name);
+        if (seen) reader_.report_repeated_section(section.name);
         seen = true;
         do {
             if (!read_action(section.kind)) return false;
@@ -171,7 +171,7 @@ void UpdateParser::check_nested_functions() {
         if (node.kind == NodeKind::path || node.kind == NodeKind::value) continue;
         for (std::uint32_t i = 0; i < node.count; ++i) {
             if (tree_.operand(node, i).kind == NodeKind::list_append) {
-                reader_.misused_function(operator_name(NodeKind::list_append));
+                reader_.report_misused_function(operator_name(NodeKind::list_append));
             }
         }
     }
