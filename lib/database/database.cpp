@@ -132,7 +132,7 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     if (options.background) state->sweeper = std::make_unique<TableSweeper>(*state->tables);
     state->keeper =
         std::make_unique<SessionKeeper>(*state->manager, nullptr, clock, options.background);
-    state->gate->on_given_up(
+    state->gate->on_released(
         [keeper = state->keeper.get()](const SessionId& session, GrantId grant) {
             keeper->given_up(session, grant);
         });

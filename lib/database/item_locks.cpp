@@ -95,13 +95,13 @@ bool covers_item(const Grant& grant, std::string_view resource) {
     });
 }
 
-bool held_still(LockService& service, const Grant& grant) {
+bool still_held(LockService& service, const Grant& grant) {
     return std::all_of(grant.locks.begin(), grant.locks.end(), [&](const GrantedLock& lock) {
         return lock.permits > 0 || service.holds(grant.session, lock.resource, lock.mode);
     });
 }
 
-Error lost_meanwhile() {
+Error lock_lost_error() {
     return {ErrorCode::grant_ended, "the lock was lost while its item was read: acquire it again"};
 }
 
@@ -146,7 +146,7 @@ Result<std::vector<ItemUnderLock>> read_under(TableService& tables, LockService&
         read.push_back({wanted.table, wanted.key, std::move(answer->item), answer->version,
                         std::move(answer->last_write)});
     }
-    if (!held_still(service, grant)) return lost_meanwhile();
+    if (!still_held(service, grant)) return lock_lost_error();
     return read;
 }
 

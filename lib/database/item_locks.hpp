@@ -31,10 +31,10 @@ bool covers_item(const Grant& grant, std::string_view resource);
 
 // Returns whether the session still holds all locks of the grant, except permits, which are not
 // checked. If so, no other session has written the items of these resources since the grant.
-bool held_still(LockService& service, const Grant& grant);
+bool still_held(LockService& service, const Grant& grant);
 
 // Returns grant_ended: the lock was lost while its item was read.
-Error lost_meanwhile();
+Error lock_lost_error();
 
 // Reads one item with the proof of its lock. Errors: those of TableService::get_item().
 Result<GetAnswer> read_item(TableService& tables, const std::string& table, const AttributeMap& key,

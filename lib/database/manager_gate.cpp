@@ -138,8 +138,8 @@ Result<void> ManagerGate::give_up(const SessionId& session, GrantId grant, After
     if (after == AfterSave::release) {
         const auto released = manager_.ask(Release{session, grant});
         if (!released) error = released.error();
-        if (released && released->outcome == Outcome::released && given_up_) {
-            given_up_(session, grant);
+        if (released && released->outcome == Outcome::released && released_) {
+            released_(session, grant);
         }
     } else {
         Convert down;

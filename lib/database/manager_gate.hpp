@@ -16,13 +16,13 @@ namespace rocklock {
 // Lifetime: borrows the manager and the storage.
 class ManagerGate final : public LockGate {
 public:
-    using GivenUp = std::function<void(const SessionId& session, GrantId grant)>;
+    using ReleasedCallback = std::function<void(const SessionId& session, GrantId grant)>;
 
     ManagerGate(LockManager& manager, Storage& storage) : manager_(manager), storage_(storage) {}
 
     // Sets the callback for grants that a save has released. It runs on the thread of the save.
     // Must be set before the first save.
-    void on_given_up(GivenUp callback) { given_up_ = std::move(callback); }
+    void on_released(ReleasedCallback callback) { released_ = std::move(callback); }
 
     // Completes the releases and downgrades that were committed together with a save but not
     // executed before a crash. Must be called before all other requests. Errors: those of the
@@ -45,7 +45,7 @@ private:
 
     LockManager& manager_;
     Storage& storage_;
-    GivenUp given_up_;
+    ReleasedCallback released_;
 };
 
 }  // namespace rocklock

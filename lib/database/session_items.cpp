@@ -149,9 +149,9 @@ Result<Guard> Session::reacquire_if_unchanged(TableService& tables, const Grant&
         std::ignore = guard->release();
         return std::move(changes).error();
     }
-    if (!held_still(kept_->service, guard->grant())) {
+    if (!still_held(kept_->service, guard->grant())) {
         std::ignore = guard->release();
-        return lost_meanwhile();
+        return lock_lost_error();
     }
     if (changes->empty()) return guard;
     auto since = granted_since(lost);
