@@ -36,13 +36,13 @@ std::string_view cut(std::string_view line, std::size_t columns) {
 
 }  // namespace
 
-Screen::Screen(bool whole) : whole_(whole) {
+Screen::Screen(bool full_screen) : full_screen_(full_screen) {
     sigset_t signals;
     ::sigemptyset(&signals);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH}) ::sigaddset(&signals, signal);
     ::pthread_sigmask(SIG_BLOCK, &signals, &mask_before_);
     signals_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (!whole_) return;
+    if (!full_screen_) return;
     takes_keys_ = ::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0;
     if (takes_keys_) {
         termios now = before_;
@@ -55,7 +55,7 @@ Screen::Screen(bool whole) : whole_(whole) {
 }
 
 Screen::~Screen() {
-    if (whole_) put(leave);
+    if (full_screen_) put(leave);
     if (takes_keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
     if (signals_ >= 0) ::close(signals_);
     ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
@@ -85,11 +85,11 @@ void Screen::draw(const std::string& text) {
     put(frame + "\x1b[J");
 }
 
-Wakeup Screen::wait(std::chrono::milliseconds longest, int other) {
+Wakeup Screen::wait(std::chrono::milliseconds max_wait, int other) {
     // poll() ignores negative descriptors.
     std::array<pollfd, 3> sources{
         {{signals_, POLLIN, 0}, {takes_keys_ ? STDIN_FILENO : -1, POLLIN, 0}, {other, POLLIN, 0}}};
-    const int ready = ::poll(sources.data(), sources.size(), static_cast<int>(longest.count()));
+    const int ready = ::poll(sources.data(), sources.size(), static_cast<int>(max_wait.count()));
     if (ready <= 0) return Wakeup::time;
     if (sources[0].revents != 0) {
         signalfd_siginfo info{};

@@ -20,9 +20,9 @@ enum class Wakeup : std::uint8_t { time, key, resized, signal };
 // Lifetime: the destructor restores the terminal and the signal mask.
 class Screen {
 public:
-    // If `whole` is true, switches to the alternate screen and reads keys; otherwise only waits for
-    // signals.
-    explicit Screen(bool whole);
+    // If `full_screen` is true, switches to the alternate screen and reads keys; otherwise only
+    // waits for signals.
+    explicit Screen(bool full_screen);
     Screen(const Screen&) = delete;
     Screen& operator=(const Screen&) = delete;
     ~Screen();
@@ -36,15 +36,15 @@ public:
     // Replaces the content of the screen by the text, cut to the size of the screen.
     void draw(const std::string& text);
 
-    // Waits for an event for at most `longest`. Returns `time` after `longest`, and also if the
+    // Waits for an event for at most `max_wait`. Returns `time` after `max_wait`, and also if the
     // descriptor `other` becomes readable. If `other` is negative, it is ignored.
-    Wakeup wait(std::chrono::milliseconds longest, int other = -1);
+    Wakeup wait(std::chrono::milliseconds max_wait, int other = -1);
     // Return the last key pressed, and the last signal that asks the program to end.
     char key() const { return key_; }
     int signal() const { return signal_; }
 
 private:
-    bool whole_;
+    bool full_screen_;
     bool takes_keys_ = false;
     termios before_{};
     sigset_t mask_before_{};

@@ -125,7 +125,7 @@ std::string EventStream::page(const EventPage& page) {
     return text;
 }
 
-std::string EventStream::last_words(const Error& error) {
+std::string EventStream::end_event(const Error& error) {
     return "event: end\ndata: " + write_error(error) + "\n\n";
 }
 

@@ -38,7 +38,7 @@ public:
     // comment: this regular output reveals a dead connection.
     std::string page(const EventPage& page);
     // Returns the last event of the stream, with the reason for its end.
-    static std::string last_words(const Error& error);
+    static std::string end_event(const Error& error);
 
 private:
     EventStream(std::string prefix, std::uint64_t after)

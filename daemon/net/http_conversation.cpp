@@ -410,10 +410,10 @@ void HttpConversation::append_events(const Result<EventPage>& page) {
     asked_for_events_ = false;
     if (slots_.empty() || !slots_.back().open) return;
     auto& slot = slots_.back();
-    auto text = page ? stream_->page(*page) : EventStream::last_words(page.error());
+    auto text = page ? stream_->page(*page) : EventStream::end_event(page.error());
     slot.open = page.has_value();
     if (text.size() > small_buffer && buffers_full()) {
-        text = EventStream::last_words(buffers_->error());
+        text = EventStream::end_event(buffers_->error());
         slot.open = false;
     }
     unsent_ += text.size();

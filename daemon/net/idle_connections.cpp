@@ -17,12 +17,12 @@ void IdleConnections::remove(std::uint64_t number) {
     all_.erase(number);
 }
 
-bool IdleConnections::end_oldest(Time came_before) {
+bool IdleConnections::close_oldest(Time added_before) {
     std::shared_ptr<Connection> oldest;
     {
         const MutexLock lock(mutex_);
         // Skip connections that are being destroyed: they make room by themselves.
-        while (!oldest && !all_.empty() && all_.begin()->second.since < came_before) {
+        while (!oldest && !all_.empty() && all_.begin()->second.since < added_before) {
             oldest = all_.begin()->second.connection.lock();
             all_.erase(all_.begin());
         }

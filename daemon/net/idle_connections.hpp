@@ -22,10 +22,10 @@ public:
     std::uint64_t add(std::weak_ptr<Connection> connection, Time now) ROCKLOCK_EXCLUDES(mutex_);
     // Removes a connection that has sent a request or is closed.
     void remove(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
-    // Removes the oldest connection that was added before `came_before`, and requests that its
+    // Removes the oldest connection that was added before `added_before`, and requests that its
     // thread closes it unless a whole request has arrived by then. Returns true if such a
     // connection was found.
-    bool end_oldest(Time came_before) ROCKLOCK_EXCLUDES(mutex_);
+    bool close_oldest(Time added_before) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     struct Entry {

@@ -170,7 +170,7 @@ bool Admission::has_slot_for(const Caller& caller) {
 bool Admission::make_room(bool for_administrator) {
     const auto now = steady_clock::now();
     const auto silence = for_administrator ? silence_before_administrators : max_silence;
-    if (!idle_connections_.end_oldest(now - silence)) return false;
+    if (!idle_connections_.close_oldest(now - silence)) return false;
     ++uses_.traffic.dropped;
     if (const auto count = dropped_.let_through(now); count > 0) {
         uses_.log.write({LogLevel::warning,

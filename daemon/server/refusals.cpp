@@ -36,7 +36,7 @@ std::string refusal_text(const std::string& reason) {
 
 }  // namespace
 
-bool Refusals::full() const { return refusing_ >= slots_; }
+bool Refusals::full() const { return in_progress_ >= slots_; }
 
 void Refusals::refuse(Socket socket, std::uint32_t uid, const std::string& reason) {
     ++traffic_.refused;
@@ -53,10 +53,10 @@ void Refusals::refuse(Socket socket, std::uint32_t uid, const std::string& reaso
     const auto sent =
         ::send(socket.native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent != static_cast<ssize_t>(text.size())) return;
-    int& of_user = of_users_[uid];
+    int& of_user = by_user_[uid];
     if (of_user >= std::max(slots_ / share_divisor, 1)) return;
     ++of_user;
-    ++refusing_;
+    ++in_progress_;
     asio::co_spawn(control_, drain(std::make_shared<Socket>(std::move(socket)), uid),
                    asio::detached);
 }
@@ -75,10 +75,10 @@ asio::awaitable<void> Refusals::drain(std::shared_ptr<Socket> socket, std::uint3
                                          asio::redirect_error(asio::use_awaitable, error));
     }
     limit.cancel();
-    const auto of_user = of_users_.find(uid);
-    ROCKLOCK_ASSERT(of_user != of_users_.end() && of_user->second > 0);
-    if (--of_user->second == 0) of_users_.erase(of_user);
-    if (refusing_-- == slots_) has_room_();
+    const auto of_user = by_user_.find(uid);
+    ROCKLOCK_ASSERT(of_user != by_user_.end() && of_user->second > 0);
+    if (--of_user->second == 0) by_user_.erase(of_user);
+    if (in_progress_-- == slots_) has_room_();
 }
 
 }  // namespace rocklock

@@ -55,8 +55,8 @@ private:
     const std::function<void()> has_room_;
     // The number of refusals in progress: in total, and per user. Users without refusals have no
     // entry.
-    int refusing_ = 0;
-    std::map<std::uint32_t, int> of_users_;
+    int in_progress_ = 0;
+    std::map<std::uint32_t, int> by_user_;
     RateLimiter logged_{std::chrono::milliseconds{10'000}};
 };
 

@@ -8,13 +8,13 @@
 
 namespace rocklock {
 
-CallWorker::CallWorker(LockConnection& manager)
-    : manager_(manager),
+CallWorker::CallWorker(LockConnection& connection)
+    : connection_(connection),
       event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { work(); }) {}
 
 CallWorker::~CallWorker() {
-    withdraw();
+    cancel();
     {
         const std::lock_guard lock(mutex_);
         ending_ = true;
@@ -50,7 +50,7 @@ void CallWorker::work() {
         Call call = *std::exchange(call_, std::nullopt);
         const CallLimits limits = limits_;
         lock.unlock();
-        auto reply = manager_.call(std::move(call), limits);
+        auto reply = connection_.call(std::move(call), limits);
         lock.lock();
         reply_ = std::move(reply);
         const std::uint64_t one = 1;

@@ -19,7 +19,7 @@ namespace rocklock {
 //           and waits for its end.
 class CallWorker {
 public:
-    explicit CallWorker(LockConnection& manager);
+    explicit CallWorker(LockConnection& connection);
     CallWorker(const CallWorker&) = delete;
     CallWorker& operator=(const CallWorker&) = delete;
     ~CallWorker();
@@ -32,12 +32,12 @@ public:
     int fd() const { return event_; }
     std::optional<Result<Reply>> take();
     // Requests cancellation of the running call. take() still returns its reply, usually an error.
-    void withdraw() { stop_.request_stop(); }
+    void cancel() { stop_.request_stop(); }
 
 private:
     void work();
 
-    LockConnection& manager_;
+    LockConnection& connection_;
     const int event_;
     bool busy_ = false;
     std::stop_source stop_;

@@ -287,7 +287,7 @@ int Runner::signalled_while_waiting(int signal) {
         json.key("Signal");
         json.number(signal);
     });
-    worker_.withdraw();
+    worker_.cancel();
     const auto limit = boot_now() + max_release;
     while (boot_now() < limit) {
         next_event(limit);
@@ -535,7 +535,7 @@ void Runner::lose(const std::string& why, bool certain) {
 void Runner::release() {
     if (certainly_lost_ || std::exchange(release_sent_, true)) return;
     while (helper_.busy() && !helper_.take()) {
-        helper_.withdraw();
+        helper_.cancel();
         next_event(boot_now() + milliseconds{50});
     }
     const auto limit = boot_now() + max_release;
