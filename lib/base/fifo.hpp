@@ -17,18 +17,18 @@ public:
     T& front() { return ring_.front(); }
 
     void push_back(T element) {
-        if (ring_.full()) ring_.set_capacity(ring_.empty() ? smallest : 2 * ring_.size());
+        if (ring_.full()) ring_.set_capacity(ring_.empty() ? min_capacity : 2 * ring_.size());
         ring_.push_back(std::move(element));
     }
     void pop_front() {
         ring_.pop_front();
         // Frees the memory of a queue that was once long.
-        if (ring_.empty() && ring_.capacity() > kept) ring_.set_capacity(0);
+        if (ring_.empty() && ring_.capacity() > max_idle_capacity) ring_.set_capacity(0);
     }
 
 private:
-    static constexpr std::size_t smallest = 16;
-    static constexpr std::size_t kept = 1024;
+    static constexpr std::size_t min_capacity = 16;
+    static constexpr std::size_t max_idle_capacity = 1024;
     boost::circular_buffer<T> ring_;
 };
 

@@ -27,7 +27,7 @@ using KillHook = void (*)(KillPoint point);
 
 inline std::atomic<KillHook> kill_hook{nullptr};
 
-inline bool kill_points_watched() { return kill_hook.load(std::memory_order_relaxed) != nullptr; }
+inline bool kill_hook_is_set() { return kill_hook.load(std::memory_order_relaxed) != nullptr; }
 
 inline void kill_point(KillPoint point) {
     if (const KillHook hook = kill_hook.load(std::memory_order_relaxed)) hook(point);

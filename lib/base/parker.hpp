@@ -17,11 +17,11 @@ public:
     // Blocks until unpark() is called, and returns the value that was passed to it.
     std::uint32_t park() noexcept;
 
-    // Wakes the thread in park(). `word` must not be 0.
-    void unpark(std::uint32_t word) noexcept;
+    // Wakes the thread in park(). `value` must not be 0.
+    void unpark(std::uint32_t value) noexcept;
 
 private:
-    std::atomic<std::uint32_t> word_{0};
+    std::atomic<std::uint32_t> value_{0};
 };
 
 }  // namespace rocklock

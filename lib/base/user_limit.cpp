@@ -2,11 +2,11 @@
 
 namespace rocklock {
 
-Error user_limit_exceeded(std::uint32_t uid, std::string_view what, std::uint64_t has,
+Error user_limit_exceeded(std::uint32_t uid, std::string_view what, std::uint64_t count,
                           std::uint64_t max, std::string_view option) {
     std::string text = uid == tcp_user ? std::string("all clients over TCP together have ")
                                        : "user " + std::to_string(uid) + " has ";
-    text += std::to_string(has) + " " + std::string(what) + ", and the limit is " +
+    text += std::to_string(count) + " " + std::string(what) + ", and the limit is " +
             std::to_string(max) + ": end some of them, or ask the operator to raise " +
             std::string(option);
     Error error(ErrorCode::limit_exceeded, std::move(text));

@@ -71,7 +71,7 @@ public:
         }
         // RocksDB writes and syncs in one call. If a test watches kill points, the write is split
         // into two calls, with the same result in the log.
-        const bool apart = kill_points_watched();
+        const bool apart = kill_hook_is_set();
         rocksdb::WriteOptions options;
         options.sync = sync && !apart;
         kill_point(KillPoint::before_write);
