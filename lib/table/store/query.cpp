@@ -119,7 +119,7 @@ Result<Page> TableStore::query(const Query& request) {
     const AttributeMap known =
         plan->schema->binding ? known_of(*keys, plan->key()) : AttributeMap();
     return read_guarded(options_.gate, options.proof, [&](GuardedRead& guard) {
-        return read_page(*moment_for(*plan), *plan, rows, known, guard);
+        return read_page(*snapshot_for(*plan), *plan, rows, known, guard);
     });
 }
 

@@ -82,7 +82,7 @@ Result<Page> TableStore::scan(const Scan& request) {
         begin_after(rows, *plan, *options.start_key);
     }
     return read_guarded(options_.gate, options.proof, [&](GuardedRead& guard) {
-        return read_page(*moment_for(*plan), *plan, rows, {}, guard);
+        return read_page(*snapshot_for(*plan), *plan, rows, {}, guard);
     });
 }
 

@@ -125,7 +125,7 @@ Result<bool> TableStore::sweep_rows(SweepRound& round, const Schema& schema,
     const auto cursor = snapshot->scan(Family::items, round.row, end_of_prefix(prefix));
     std::vector<ExpiredItem> expired;
     const auto remove = [&]() -> Result<void> {
-        const auto removed = schema.binding ? remove_bound(round, schema.number, expired)
+        const auto removed = schema.binding ? remove_from_bound_table(round, schema.number, expired)
                                             : remove_expired(round, schema.number, expired, {});
         if (!removed) return Error(removed.error());
         report.removed += *removed;
@@ -158,8 +158,9 @@ Result<bool> TableStore::sweep_rows(SweepRound& round, const Schema& schema,
 
 // Locks the resources before the removal, like any writer. If that fails for several resources,
 // tries each half of the items. Items under the lock of another session are left for a later round.
-Result<std::size_t> TableStore::remove_bound(const SweepRound& round, std::uint32_t table,
-                                             std::span<const ExpiredItem> items) {
+Result<std::size_t> TableStore::remove_from_bound_table(const SweepRound& round,
+                                                        std::uint32_t table,
+                                                        std::span<const ExpiredItem> items) {
     std::size_t removed = 0;
     std::vector<std::span<const ExpiredItem>> left;
     if (!items.empty() && options_.gate != nullptr) left.push_back(items);

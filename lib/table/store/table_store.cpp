@@ -137,7 +137,7 @@ Result<SchemaPointer> TableStore::schema(const std::string& table) const {
     return found;
 }
 
-std::shared_ptr<const Snapshot> TableStore::moment_for(const PagePlan& plan) const {
+std::shared_ptr<const Snapshot> TableStore::snapshot_for(const PagePlan& plan) const {
     ROCKLOCK_ASSERT(!plan.schema->is_system() || options_.system != nullptr);
     if (plan.schema->is_system()) return system_moment(*options_.system, plan);
     const bool global = plan.index && plan.index->kind == IndexKind::global;

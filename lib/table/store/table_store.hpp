@@ -76,7 +76,8 @@ struct Transaction {
     MultiWrite& writes;
     // Empty if the request has no token.
     std::string token;
-    std::string print;
+    // Identifies the content of the request; empty if it has no token.
+    std::string fingerprint;
     std::vector<WriteAnswer> answers;
     std::uint64_t version = 0;
     // Only for a mutant: writes that are committed separately.
@@ -180,7 +181,7 @@ private:
 
     // Returns the snapshot for a query or a scan: that of the system tables; the current one; or,
     // for a global index while a rehearsal simulates a lag, an older one. Borrows the plan.
-    std::shared_ptr<const Snapshot> moment_for(const PagePlan& plan) const;
+    std::shared_ptr<const Snapshot> snapshot_for(const PagePlan& plan) const;
 
     // Errors: invalid_argument, resource_not_found
     Result<ReadGet> read_get(const GetItem& request) const;
@@ -229,14 +230,17 @@ private:
     Result<bool> sweep_table(SweepRound& round, std::size_t& items_left, SweepReport& report);
     Result<bool> sweep_rows(SweepRound& round, const Schema& schema, std::size_t& items_left,
                             SweepReport& report);
-    Result<std::size_t> remove_bound(const SweepRound& round, std::uint32_t table,
-                                     std::span<const ExpiredItem> items);
+    // Removes expired items of a bound table, under locks that it acquires.
+    Result<std::size_t> remove_from_bound_table(const SweepRound& round, std::uint32_t table,
+                                                std::span<const ExpiredItem> items);
     Result<std::size_t> remove_expired(const SweepRound& round, std::uint32_t table,
                                        std::span<const ExpiredItem> items,
                                        const std::optional<LockProof>& proof);
 
-    // Updates the entries of deleted and new indexes, and returns the description of the table.
-    Result<TableDescription> see_to_indexes(const SchemaPointer& before, SchemaPointer schema);
+    // Removes the entries of deleted indexes, fills a new index, and returns the description of the
+    // table.
+    Result<TableDescription> update_index_entries(const SchemaPointer& before,
+                                                  SchemaPointer schema);
     Result<SchemaPointer> fill_index(const std::string& table, std::uint16_t index);
     Result<void> fill_entries(const Schema& schema, const IndexSchema& index);
     Result<void> fill_entry(const Schema& schema, const IndexSchema& index, const std::string& row);

@@ -85,13 +85,13 @@ Result<TableDescription> TableStore::update_table(const UpdateTable& request) {
         auto replaced = catalog_.replace(before, *std::move(after));
         if (!replaced && replaced.error().code == ErrorCode::precondition_failed) continue;
         if (!replaced) return std::move(replaced).error();
-        return see_to_indexes(before, *std::move(replaced));
+        return update_index_entries(before, *std::move(replaced));
     }
 }
 
 // Removes the entries of deleted indexes, fills a new index, and returns the description.
-Result<TableDescription> TableStore::see_to_indexes(const SchemaPointer& before,
-                                                    SchemaPointer schema) {
+Result<TableDescription> TableStore::update_index_entries(const SchemaPointer& before,
+                                                          SchemaPointer schema) {
     for (const IndexSchema& index : before->indexes) {
         if (schema->index(index.name)) continue;
         if (auto cleared = catalog_.clear({before->number, index.number}); !cleared) {

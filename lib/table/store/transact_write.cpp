@@ -231,7 +231,7 @@ Result<TransactWriteAnswer> TableStore::transact_write(const TransactWrite& requ
                             request.from_drafts};
     if (request.token) {
         transaction.token = *request.token;
-        transaction.print = fingerprint(actions, request.from_drafts);
+        transaction.fingerprint = fingerprint(actions, request.from_drafts);
         rows.push_back(token_key(*request.token));
     }
     const auto decide = [&]() -> Result<Decision> {
@@ -277,8 +277,8 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     const auto snapshot = storage_.snapshot();
     Batch token;
     if (!transaction.token.empty()) {
-        const auto used =
-            use_token(*snapshot, transaction.token, transaction.print, clock_.now().wall, token);
+        const auto used = use_token(*snapshot, transaction.token, transaction.fingerprint,
+                                    clock_.now().wall, token);
         if (!used) return Error(used.error());
         if (*used == TokenState::done) {
             auto units = units_of_replay(writes, *snapshot);
