@@ -26,7 +26,7 @@ public:
         item_.set(name, shown(value));
     }
     template <typename T>
-    void usual(std::string_view name, const T& value) {
+    void defaulted(std::string_view name, const T& value) {
         required(name, value);
     }
     template <typename T>

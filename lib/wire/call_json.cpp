@@ -41,7 +41,7 @@ public:
         write(value);
     }
     template <typename T>
-    void usual(std::string_view name, const T& value) {
+    void defaulted(std::string_view name, const T& value) {
         required(name, value);
     }
     template <typename T>

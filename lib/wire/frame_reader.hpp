@@ -70,7 +70,7 @@ public:
         if (member != nullptr) read(*member, {where_, tag.name}, value);
     }
     template <typename T>
-    void usual(FrameTag tag, T& value) {
+    void defaulted(FrameTag tag, T& value) {
         optional(tag, value);
     }
     // -1 means no limit.

@@ -60,7 +60,7 @@ public:
         if (value) required(tag, *value);
     }
     template <typename T>
-    void usual(FrameTag tag, const T& value) {
+    void defaulted(FrameTag tag, const T& value) {
         required(tag, value);
     }
     template <typename T>

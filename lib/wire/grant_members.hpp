@@ -19,7 +19,7 @@ template <typename Codec, A<Call> C, A<OpenSession> T>
 void describe_opens(Codec& codec, C& call, T& opens) {
     codec.optional("Principal", opens.principal);
     codec.optional("LeaseMs", opens.lease);
-    codec.usual("Bound", opens.bound);
+    codec.defaulted("Bound", opens.bound);
     codec.optional("Pid", call.pid);
 }
 
@@ -53,7 +53,7 @@ void describe_session(Codec& codec, C& call, T& body) {
 template <typename Codec, A<Acquire> T>
 void describe_terms(Codec& codec, T& body) {
     codec.patience("PatienceMs", body.patience);
-    codec.usual("Held", body.held);
+    codec.defaulted("Held", body.held);
     codec.optional("Note", body.note);
     codec.optional("Metadata", body.metadata);
     codec.optional("MaxHoldMs", body.max_hold);

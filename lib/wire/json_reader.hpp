@@ -53,7 +53,7 @@ public:
     }
 
     template <typename T>
-    void usual(std::string_view name, T& value) {
+    void defaulted(std::string_view name, T& value) {
         optional(name, value);
     }
 

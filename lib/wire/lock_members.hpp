@@ -4,9 +4,9 @@
 // A function describe(codec, value) calls the codec for each member of the value. The codec is a
 // writer or a reader of JSON or frames. `required` members are always written, except an empty
 // std::optional in frames. `optional` members are omitted if they have no content (empty, zero,
-// false), and a reader keeps the default if they are absent. `usual` members are always written; if
-// one is absent, a reader keeps the default. `patience` is a duration in which -1 means no limit.
-// `flat_optional` writes the members of an optional value into the same object.
+// false), and a reader keeps the default if they are absent. `defaulted` members are always
+// written; if one is absent, a reader keeps the default. `patience` is a duration in which -1 means
+// no limit. `flat_optional` writes the members of an optional value into the same object.
 //
 //     codec.required("Resource", lock.resource);
 //     codec.optional("Subtree", lock.subtree);

@@ -29,14 +29,14 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.optional("Class", body.class_pattern);
     codec.optional("Contended", body.contended);
     codec.optional("Asker", body.asker);
-    codec.usual("Limit", body.limit);
+    codec.defaulted("Limit", body.limit);
     codec.optional("Next", body.next);
 }
 
 template <typename Codec, A<Call> C, A<ListSessions> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.optional("Principal", body.principal);
-    codec.usual("Limit", body.limit);
+    codec.defaulted("Limit", body.limit);
     codec.optional("Next", body.next);
 }
 
@@ -49,14 +49,14 @@ template <typename Codec, A<Call> C, A<WatchRequest> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.optional("Prefix", body.prefix);
     codec.optional("After", body.after);
-    codec.usual("Limit", body.limit);
+    codec.defaulted("Limit", body.limit);
     codec.patience("PatienceMs", body.patience);
 }
 
 template <typename Codec, A<Call> C, A<HistoryRequest> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.required("Resource", body.resource);
-    codec.usual("Limit", body.limit);
+    codec.defaulted("Limit", body.limit);
     codec.optional("Next", body.next);
 }
 
@@ -68,12 +68,12 @@ void describe_call(Codec& codec, C& call, T& body) {
 template <typename Codec, A<Call> C, A<ListAudit> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.optional("After", body.after);
-    codec.usual("Limit", body.limit);
+    codec.defaulted("Limit", body.limit);
 }
 
 template <typename Codec, A<Call> C, A<ListOutliers> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
-    codec.usual("Limit", body.limit);
+    codec.defaulted("Limit", body.limit);
 }
 
 template <typename Codec, A<Call> C, typename T>
@@ -175,23 +175,23 @@ void describe(Codec& codec, T& counts) {
     codec.required("Replays", counts.replays);
     codec.required("SweepFinds", counts.sweep_finds);
     // Older daemons do not send these members.
-    codec.usual("ReadLocksGranted", counts.locks_granted[0]);
-    codec.usual("WriteLocksGranted", counts.locks_granted[1]);
-    codec.usual("ExclusiveLocksGranted", counts.locks_granted[2]);
-    codec.usual("PermitsGranted", counts.permits_granted);
-    codec.usual("QueueFull", counts.queue_full);
-    codec.usual("StealsRefused", counts.steals_refused);
-    codec.usual("Conversions", counts.conversions);
-    codec.usual("SessionsOpened", counts.sessions_opened);
-    codec.usual("SessionsExpired", counts.sessions_expired);
-    codec.usual("Renewals", counts.renewals);
-    codec.usual("EventsKept", counts.events);
-    codec.usual("EventsDropped", counts.events_dropped);
-    codec.usual("WaitTimes", counts.wait);
-    codec.usual("HoldTimes", counts.hold);
-    codec.usual("RenewMargins", counts.renew_margin);
-    codec.usual("AcquireTimes", counts.acquire);
-    codec.usual("Users", counts.users);
+    codec.defaulted("ReadLocksGranted", counts.locks_granted[0]);
+    codec.defaulted("WriteLocksGranted", counts.locks_granted[1]);
+    codec.defaulted("ExclusiveLocksGranted", counts.locks_granted[2]);
+    codec.defaulted("PermitsGranted", counts.permits_granted);
+    codec.defaulted("QueueFull", counts.queue_full);
+    codec.defaulted("StealsRefused", counts.steals_refused);
+    codec.defaulted("Conversions", counts.conversions);
+    codec.defaulted("SessionsOpened", counts.sessions_opened);
+    codec.defaulted("SessionsExpired", counts.sessions_expired);
+    codec.defaulted("Renewals", counts.renewals);
+    codec.defaulted("EventsKept", counts.events);
+    codec.defaulted("EventsDropped", counts.events_dropped);
+    codec.defaulted("WaitTimes", counts.wait);
+    codec.defaulted("HoldTimes", counts.hold);
+    codec.defaulted("RenewMargins", counts.renew_margin);
+    codec.defaulted("AcquireTimes", counts.acquire);
+    codec.defaulted("Users", counts.users);
 }
 
 template <typename Codec, A<UserLockUsage> T>

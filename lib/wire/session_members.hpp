@@ -16,7 +16,7 @@ template <typename Codec, A<Call> C, A<OpenSession> T>
 void describe_call(Codec& codec, C& call, T& body) {
     codec.required("Principal", body.principal);
     codec.optional("LeaseMs", body.lease);
-    codec.usual("Bound", body.bound);
+    codec.defaulted("Bound", body.bound);
     codec.optional("Pid", call.pid);
     codec.optional("Note", body.note);
     codec.optional("Metadata", body.metadata);

@@ -50,7 +50,7 @@ void describe_owner(Codec& codec, C& call, Session& session, Principal& principa
 template <typename Codec, A<Call> C, A<ListDrafts> T>
 void describe_call(Codec& codec, C& call, T& body) {
     describe_owner(codec, call, body.session, body.request.principal);
-    codec.usual("Limit", body.request.limit);
+    codec.defaulted("Limit", body.request.limit);
     codec.optional("Next", body.request.next);
 }
 

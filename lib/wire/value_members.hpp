@@ -103,16 +103,16 @@ void describe(Codec& codec, T& dependant) {
 template <typename Codec, A<LockClass> T>
 void describe(Codec& codec, T& lock_class) {
     codec.required("Pattern", lock_class.pattern);
-    codec.usual("Policy", lock_class.policy);
-    codec.usual("LeaseMs", lock_class.lease);
+    codec.defaulted("Policy", lock_class.policy);
+    codec.defaulted("LeaseMs", lock_class.lease);
     codec.optional("MaxLeaseMs", lock_class.max_lease);
     codec.optional("MaxHoldMs", lock_class.max_hold);
     codec.optional("MinHoldMs", lock_class.min_hold);
     codec.optional("LockDelayMs", lock_class.lock_delay);
-    codec.usual("Steal", lock_class.steal);
+    codec.defaulted("Steal", lock_class.steal);
     codec.optional("StealAfterMs", lock_class.steal_after);
     codec.optional("Dependants", lock_class.dependants);
-    codec.usual("QueueLimit", lock_class.queue_limit);
+    codec.defaulted("QueueLimit", lock_class.queue_limit);
     codec.optional("Permits", lock_class.permits);
     codec.optional("Drafts", lock_class.drafts);
 }

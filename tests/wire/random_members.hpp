@@ -35,7 +35,7 @@ public:
         if (full_ || some(2) == 0) fill(value);
     }
     template <typename T>
-    void usual(FrameTag tag, T& value) {
+    void defaulted(FrameTag tag, T& value) {
         optional(tag, value);
     }
     void patience(FrameTag tag, std::chrono::milliseconds& value) {
