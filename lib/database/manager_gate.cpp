@@ -18,16 +18,16 @@ namespace rocklock {
 namespace {
 
 // Records in Family::meta, by grant: the version of the grant's record, the session, and AfterSave.
-constexpr std::string_view promise_prefix = "after save ";
-constexpr std::string_view promises_end = "after save!";
+constexpr std::string_view after_save_prefix = "after save ";
+constexpr std::string_view after_save_end = "after save!";
 
-std::string promise_key(GrantId grant) {
-    std::string key(promise_prefix);
+std::string after_save_key(GrantId grant) {
+    std::string key(after_save_prefix);
     append_u64(key, number(grant));
     return key;
 }
 
-struct Promise {
+struct AfterSaveRecord {
     GrantId grant{};
     // The version of the grant's record when the write was permitted.
     std::uint64_t version = 0;
@@ -35,24 +35,24 @@ struct Promise {
     AfterSave after = AfterSave::keep;
 };
 
-Result<Promise> read_promise(std::string_view key, std::string_view value) {
-    Promise promise;
-    Reader in_key(key.substr(promise_prefix.size()));
+Result<AfterSaveRecord> read_after_save(std::string_view key, std::string_view value) {
+    AfterSaveRecord record;
+    Reader in_key(key.substr(after_save_prefix.size()));
     Reader in_value(value);
     const auto grant = in_key.u64();
     const auto version = in_value.u64();
-    const auto session = in_value.bytes(promise.session.bytes.size());
+    const auto session = in_value.bytes(record.session.bytes.size());
     const auto after = in_value.u8();
     const auto last = static_cast<std::uint8_t>(AfterSave::downgrade);
     if (!in_key.done() || !in_value.done() || *after == 0 || *after > last) {
         return Error(ErrorCode::corrupt,
                      "the record of a lock change that a save requested is damaged");
     }
-    promise.grant = GrantId{*grant};
-    promise.version = *version;
-    std::copy(session->begin(), session->end(), promise.session.bytes.begin());
-    promise.after = static_cast<AfterSave>(*after);
-    return promise;
+    record.grant = GrantId{*grant};
+    record.version = *version;
+    std::copy(session->begin(), session->end(), record.session.bytes.begin());
+    record.after = static_cast<AfterSave>(*after);
+    return record;
 }
 
 // Returns whether the manager could not decide the request, so that it must be repeated. Other
@@ -75,9 +75,9 @@ bool is_refusal(ErrorCode code) {
 
 }  // namespace
 
-Result<LockGate::WriteTerms> ManagerGate::let_write(const LockProof* proof,
-                                                    std::string_view resource,
-                                                    std::string& drafts_of) {
+Result<LockGate::WriteTerms> ManagerGate::check_write(const LockProof* proof,
+                                                      std::string_view resource,
+                                                      std::string& drafts_of) {
     if (!resource.empty()) {
         if (auto error = check_name("the resource of the item", resource)) return *std::move(error);
     }
@@ -94,18 +94,18 @@ Result<LockGate::WriteTerms> ManagerGate::let_write(const LockProof* proof,
 
 Result<void> ManagerGate::open() {
     const auto snapshot = storage_.snapshot();
-    const auto cursor = snapshot->scan(Family::meta, promise_prefix, promises_end);
+    const auto cursor = snapshot->scan(Family::meta, after_save_prefix, after_save_end);
     for (; cursor->valid(); cursor->next()) {
-        const auto promised = read_promise(cursor->key(), cursor->value());
-        if (!promised) return Error(promised.error());
-        const auto record = read_grant(storage_, promised->grant);
+        const auto pending = read_after_save(cursor->key(), cursor->value());
+        if (!pending) return Error(pending.error());
+        const auto record = read_grant(storage_, pending->grant);
         if (!record) return Error(record.error());
         // If the record has changed since the save, the grant may have been released already, and a
         // second release would decrement its count twice. Such a grant is not released: a grant
         // that is held too long is safer than one that ends too early.
-        const bool changed = *record && (*record)->version != promised->version;
-        if (promised->after == AfterSave::downgrade || !changed) {
-            auto given_up = give_up(promised->session, promised->grant, promised->after);
+        const bool changed = *record && (*record)->version != pending->version;
+        if (pending->after == AfterSave::downgrade || !changed) {
+            auto given_up = give_up(pending->session, pending->grant, pending->after);
             if (!given_up) return given_up;
         }
         Batch batch;
@@ -116,20 +116,20 @@ Result<void> ManagerGate::open() {
     return cursor->status();
 }
 
-Write ManagerGate::promise(const WriteTerms& terms, AfterSave after) const {
+Write ManagerGate::after_save_record(const WriteTerms& terms, AfterSave after) const {
     std::string value;
     append_u64(value, terms.unchanged.version.value_or(0));
     value.append(reinterpret_cast<const char*>(terms.session.bytes.data()),
                  terms.session.bytes.size());
     append_u8(value, static_cast<std::uint8_t>(after));
-    return {Family::meta, promise_key(terms.grant), std::move(value)};
+    return {Family::meta, after_save_key(terms.grant), std::move(value)};
 }
 
 void ManagerGate::apply_after_save(const WriteTerms& terms, AfterSave after) {
-    // If this fails, the promise remains, and open() fulfils it when the store is opened again.
+    // If this fails, the record remains, and open() executes it when the store is opened again.
     if (!give_up(terms.session, terms.grant, after)) return;
     Batch batch;
-    batch.writes.push_back({Family::meta, promise_key(terms.grant), std::nullopt});
+    batch.writes.push_back({Family::meta, after_save_key(terms.grant), std::nullopt});
     std::ignore = storage_.commit(std::move(batch), Durability::deferred);
 }
 
@@ -183,7 +183,7 @@ LockGate::ReadMark ManagerGate::before_read() const {
     return {mark.changes, mark.any};
 }
 
-Result<bool> ManagerGate::let_read(const ReadMark& before, const PlainRead& read) {
+Result<bool> ManagerGate::check_read(const ReadMark& before, const PlainRead& read) {
     std::optional<SessionId> reader;
     if (read.proof) reader = read.proof->session;
     return manager_.let_read({before.changes, before.any}, {read.resources, reader, read.strict});

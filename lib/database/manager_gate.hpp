@@ -29,14 +29,14 @@ public:
     // storage and of the manager; corrupt.
     Result<void> open();
 
-    Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource,
-                                 std::string& drafts_of) override;
-    Write promise(const WriteTerms& terms, AfterSave after) const override;
+    Result<WriteTerms> check_write(const LockProof* proof, std::string_view resource,
+                                   std::string& drafts_of) override;
+    Write after_save_record(const WriteTerms& terms, AfterSave after) const override;
     void apply_after_save(const WriteTerms& terms, AfterSave after) override;
     Result<std::optional<LockProof>> try_lock(const std::vector<std::string>& resources) override;
     void unlock(const LockProof& own) override;
     ReadMark before_read() const override;
-    Result<bool> let_read(const ReadMark& before, const PlainRead& read) override;
+    Result<bool> check_read(const ReadMark& before, const PlainRead& read) override;
 
 private:
     // Releases or downgrades a grant after a save. Succeeds if the grant has already ended. Errors:

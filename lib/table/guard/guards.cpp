@@ -21,7 +21,7 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
     const std::string resource =
         schema.binding ? schema.binding->resource.resource_of(write.item) : std::string();
     std::string drafts_of;
-    auto terms = gate->let_write(proof, resource, drafts_of);
+    auto terms = gate->check_write(proof, resource, drafts_of);
     if (!terms) {
         // A draft is identified by its resource, so the table must be bound.
         if (!drafts_of.empty() && schema.binding && fits_draft(write)) {
@@ -49,7 +49,7 @@ void AfterCommit::add(const std::optional<LockGate::WriteTerms>& terms, Batch& b
                                    [&](const auto& other) { return other.grant == terms->grant; });
     if (known) return;
     ROCKLOCK_ASSERT(gate_ != nullptr);
-    batch.writes.push_back(gate_->promise(*terms, after_));
+    batch.writes.push_back(gate_->after_save_record(*terms, after_));
     terms_.push_back(*terms);
 }
 
@@ -121,7 +121,7 @@ Result<bool> GuardedRead::end() {
         careful_ = now.any || now.changes != mark_.changes;
         return !careful_;
     }
-    return gate_->let_read(mark_, {std::move(resources_), proof_, strict_});
+    return gate_->check_read(mark_, {std::move(resources_), proof_, strict_});
 }
 
 }  // namespace rocklock::table

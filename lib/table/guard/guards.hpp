@@ -24,7 +24,7 @@ struct LateWrite {
 // Asks the gate whether a write is allowed, adds the conditions to the batch, and returns them.
 // Returns nullopt if no lock is required. If `gate` is null, writes to bound tables are refused.
 //
-// Errors: as LockGate::let_write(); `late` is set if the refused write is to be stored as a draft
+// Errors: as LockGate::check_write(); `late` is set if the refused write is to be stored as a draft
 Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Schema& schema,
                                                         const WriteItem& write, Batch& batch,
                                                         std::optional<LateWrite>& late);
@@ -36,7 +36,8 @@ public:
 
     // Called before the writes of a decision are checked.
     void begin() { terms_.clear(); }
-    // Adds the record of the promised release or downgrade to the batch.
+    // Adds the record of the release or downgrade to the batch; see
+    // LockGate::after_save_record().
     void add(const std::optional<LockGate::WriteTerms>& terms, Batch& batch);
     // Errors: invalid_argument  no write was allowed by a grant that could be given up; or a grant
     //                           to be downgraded has permits or waits for a conversion
@@ -72,7 +73,7 @@ public:
     void add_resource(const Schema& schema, const AttributeMap& known);
     // Returns true if the read may be returned, and false if it must be repeated from begin() on.
     //
-    // Errors: as LockGate::let_read()
+    // Errors: as LockGate::check_read()
     Result<bool> end();
 
 private:

@@ -28,7 +28,7 @@ public:
         // Whether the grant can be downgraded.
         bool downgrades = true;
     };
-    // The state before a read; see let_read().
+    // The state before a read; see check_read().
     struct ReadMark {
         std::uint64_t changes = 0;
         // Whether a read could be refused. If so, the resources of the read must be recorded.
@@ -51,13 +51,14 @@ public:
     //
     // Errors: lock_required, stale_token; invalid_argument: the resource is no name; those of the
     //         storage
-    virtual Result<WriteTerms> let_write(const LockProof* proof, std::string_view resource,
-                                         std::string& drafts_of) = 0;
+    virtual Result<WriteTerms> check_write(const LockProof* proof, std::string_view resource,
+                                           std::string& drafts_of) = 0;
 
-    // Release or downgrade of the grant that allowed a write. promise() returns a record that is
-    // part of the write's commit. After the commit, apply_after_save() gives the grant up and
-    // removes the record. If a crash comes in between, this is done when the store is opened.
-    virtual Write promise(const WriteTerms& terms, AfterSave after) const = 0;
+    // These functions release or downgrade the grant that allowed a write. after_save_record()
+    // returns a record that the caller must add to the commit of the write. After the commit,
+    // apply_after_save() releases or downgrades the grant and removes the record. If a crash comes
+    // in between, both are done when the store is opened again.
+    virtual Write after_save_record(const WriteTerms& terms, AfterSave after) const = 0;
     virtual void apply_after_save(const WriteTerms& terms, AfterSave after) = 0;
 
     // Locks the resources in mode `write` for work of the tables themselves, in a new session,
@@ -74,7 +75,7 @@ public:
     // caller must then repeat the read.
     //
     // Errors: locked, lock_required; those of the storage
-    virtual Result<bool> let_read(const ReadMark& before, const PlainRead& read) = 0;
+    virtual Result<bool> check_read(const ReadMark& before, const PlainRead& read) = 0;
 };
 
 }  // namespace rocklock
