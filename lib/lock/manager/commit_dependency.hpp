@@ -8,8 +8,8 @@ namespace rocklock::manager {
 struct CommitDependency {
     CommitNumber number = 0;
     Durability durability = Durability::deferred;
-    // This commit must also be written: for example a renewal with a deadline that the response
-    // contains.
+    // Another commit that must at least be written, for example a renewal whose deadline the
+    // response contains.
     CommitNumber kept = 0;
 
     // Returns whether the dependent response can be delivered. Also returns true if the storage has

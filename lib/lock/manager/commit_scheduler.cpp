@@ -23,7 +23,7 @@ constexpr milliseconds slow_for{200};
 CommitDependency CommitScheduler::enqueue(Decision& decision) {
     if (decision.batch.empty()) return current();
     Durability durability = decision.durability;
-    if (!decision.synced) durability = std::min(durability, usual_);
+    if (!decision.synced) durability = std::min(durability, max_durability_);
     const CommitNumber before = last_;
     last_ = storage_.enqueue(std::move(decision.batch), durability);
     ROCKLOCK_ASSERT(last_ > before);
@@ -43,7 +43,7 @@ CommitDependency CommitScheduler::enqueue_deferred(Batch batch) {
 }
 
 CommitDependency CommitScheduler::current() const {
-    if (usual_ == Durability::durable) return all_durable();
+    if (max_durability_ == Durability::durable) return all_durable();
     return {last_kept_, Durability::written};
 }
 

@@ -18,15 +18,17 @@
 
 namespace rocklock::manager {
 
-// A deferred commit waits at most this long for another one to be written with.
+// A deferred commit waits at most this long to be written together with another commit.
 inline constexpr std::chrono::milliseconds max_defer{1};
 
 // Threads:  one at a time.
 // Lifetime: borrows the storage.
 class CommitScheduler {
 public:
-    // `usual` is the maximum durability of a commit, unless it must be synced.
-    CommitScheduler(Storage& storage, Durability usual) : storage_(storage), usual_(usual) {}
+    // Commits have at most the durability `max_durability`, except those that must be synced
+    // (Decision::synced).
+    CommitScheduler(Storage& storage, Durability max_durability)
+        : storage_(storage), max_durability_(max_durability) {}
 
     // Enqueues the batch of a decision. Returns the commits on which a response of this decision
     // depends. A decision without a batch depends on the earlier ones.
@@ -38,8 +40,8 @@ public:
     CommitDependency current() const;
     // Returns a dependency that is done if all commits up to now have been written.
     CommitDependency all_written() const { return {last_, Durability::written}; }
-    // Returns a dependency on all commits up to now that always counts as done. Waiting for it
-    // writes them, including deferred ones.
+    // Returns a dependency on all commits up to now. It always counts as done, but a thread that
+    // waits for it writes these commits, including deferred ones.
     CommitDependency all_deferred() const { return {last_, Durability::deferred}; }
     // Returns a dependency on all commits up to now with the durability that each of them needs.
     CommitDependency all_durable() const {
@@ -63,8 +65,8 @@ public:
     void note_deferred(BootTime now) {
         if (!deferred_since_) deferred_since_ = now;
     }
-    // Returns for how long flush() may leave the deferred commits unwritten. Zero: they must be
-    // written now. Returns nullopt if there are none.
+    // Returns for how long flush() may leave the deferred commits unwritten; zero if they must be
+    // written now. Returns nullopt if there are no deferred commits.
     std::optional<std::chrono::milliseconds> may_defer_for(BootTime now);
 
 private:
@@ -74,7 +76,7 @@ private:
     };
 
     Storage& storage_;
-    const Durability usual_;
+    const Durability max_durability_;
     CommitNumber last_ = 0;
     // The last commit that must be synced, and the last one that must at least be written.
     CommitNumber last_durable_ = 0;

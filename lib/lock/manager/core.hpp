@@ -50,10 +50,10 @@ namespace manager {
 inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
 // If waits are due by time, one decision serves at most `served_at_once` of them. After at most
-// `serves_before_a_sweep` such decisions, one that also cleans up follows.
+// `serves_before_a_sweep` such decisions, the next decision also cleans up.
 inline constexpr std::size_t served_at_once = 128;
 inline constexpr unsigned serves_before_a_sweep = 16;
-// The interval between two steps of that search.
+// The interval between two steps of a search for waiters.
 inline constexpr std::chrono::milliseconds search_step_every{5};
 // The pause between two steps of a query over the whole table. Without it, the thread that has
 // unlocked the mutex would mostly lock it again before a waiting thread can.
@@ -164,7 +164,7 @@ struct LockManager::Core {
     manager::Timings acquires;
     // Set after each decision, before any of its responses is delivered.
     manager::AtomicReadMark marked;
-    // A member only to reuse its memory.
+    // This is a member only so that its memory is reused.
     Decision decision ROCKLOCK_GUARDED_BY(mutex);
     TicketMap<Pending, TicketShares{9, 11}> pending ROCKLOCK_GUARDED_BY(mutex);
     std::uint64_t next_ticket ROCKLOCK_GUARDED_BY(mutex) = 1;
@@ -178,12 +178,12 @@ struct LockManager::Core {
     // Held while the history is read. Locked before `mutex`.
     Mutex trimming ROCKLOCK_ACQUIRED_BEFORE(mutex);
     HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(trimming);
-    // True if the queue may contain deferred commits for which no thread has waited. The thread has
-    // been called then, and writes them at `schedule.defer_until`.
+    // True if the queue may contain deferred commits for which no thread has waited. In that case,
+    // the manager's thread has been called, and writes them at `schedule.defer_until`.
     std::atomic<bool> deferring{false};
     WakeThread thread;
 
-    // The work that a decision leaves for the time after the mutex is unlocked.
+    // The work that remains to be done after a decision, when the mutex has been unlocked.
     struct DeferredActions {
         std::optional<Result<Answer>> own;
         std::optional<HistoryLookup> history;

@@ -32,8 +32,8 @@ struct Delivery {
     CommitDependency dependency;
     LockService::Completion done;
     std::optional<Result<Answer>> answer;
-    // If set, the response must first be looked up in the history. It answers the request with the
-    // ticket of this lookup.
+    // If set, the response must first be looked up in the history. It then completes the request
+    // with the ticket that the lookup contains.
     std::optional<HistoryLookup> history;
     std::unique_ptr<Notifications> notifications;
     // Set for an acquire that was granted without waiting, if `timings` is on.
@@ -45,7 +45,8 @@ class DeliveryQueue {
 public:
     // Adds a delivery that depends on no commit, such as a refusal.
     void add_ready(Delivery delivery) { ready_.push_back(std::move(delivery)); }
-    // Adds any other delivery. These must be added in the order of their commits.
+    // Adds a delivery that depends on a commit. These deliveries must be added in the order of
+    // their commits.
     void add_committing(Delivery delivery) { committing_.push_back(std::move(delivery)); }
 
     bool empty() const { return ready_.empty() && committing_.empty(); }

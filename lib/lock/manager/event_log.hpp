@@ -4,8 +4,8 @@
 //     dropped │ published: can be read │ decided, but not durable enough
 //             └ forgotten_             └ published_
 //
-// If the log is full, a new event drops the oldest one, whether published or not. A reader that
-// comes too late gets a gap, so a slow reader never delays a decision.
+// If the log is full, a new event drops the oldest one, whether published or not. A reader that has
+// not read it gets EventPage::gap. A slow reader therefore never delays a decision.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +32,10 @@ public:
 
     bool on() const { return max_ > 0; }
     // Sets the first sequence of this run. A reader that asks for events with lower sequences gets
-    // a gap.
+    // EventPage::gap.
     void start(std::uint64_t first);
-    // Adds events in the order of their sequences. No sequence is reused after a crash, because it
-    // is within the durable reservation, or `dependency` is durable.
+    // Adds events in the order of their sequences. A sequence is not used again after a crash:
+    // either it lies within a durable reservation, or `dependency` requires a sync.
     void add(const std::vector<LockEvent>& events, const manager::CommitDependency& dependency);
     // Publishes events with sufficiently durable commits. Returns true if there were any.
     bool publish(const Storage& storage);

@@ -2,7 +2,7 @@
 //
 // An event is published after its commit is as durable as required. Any thread that reads events
 // publishes first. A decision calls the manager's thread only if a client watches. That thread then
-// makes those commits durable for which no other thread waits.
+// makes the commits durable for which no other thread waits.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@
 
 namespace rocklock::manager {
 
-// Threads:  thread-safe. Its mutex is taken after the manager's, or alone.
+// Threads:  thread-safe. Its mutex is locked after the mutex of the manager, or alone.
 // Lifetime: borrows the storage.
 class EventStream {
 public:
@@ -30,7 +30,8 @@ public:
         : storage_(storage), is_on_(max_kept > 0), log_(max_kept) {}
 
     bool is_on() const { return is_on_; }
-    // Begins with the events of a recovery. A client that asks for earlier events gets a gap.
+    // Starts the log with the events of a recovery. A client that asks for earlier events gets
+    // EventPage::gap.
     void start(std::uint64_t first, const std::vector<LockEvent>& events);
     // Adds the events of a decision. Returns whether a client watches.
     bool add(const std::vector<LockEvent>& events, const CommitDependency& dependency);

@@ -74,7 +74,8 @@ struct PlainRead {
     bool strict = false;
 };
 
-// Threads:    thread-safe. Lifetime:   borrows `storage` and `clock`; both must outlive it.
+// Threads:    thread-safe.
+// Lifetime:   borrows `storage` and `clock`; both must outlive it.
 // Durability: depends on the request; see the table in docs/semantics.md.
 class LockManager final : public ServerService {
 public:
@@ -128,7 +129,7 @@ public:
         const std::vector<std::uint64_t>& sequences);
 
     // Returns the grant that permits a write to bound items. The fence is valid as long as the
-    // grant's record has the version and the time `until` has not come. Both must be preconditions
+    // record of the grant has this version, and until the time `until`. Both must be preconditions
     // of the write's commit, and the fence must not be used for another commit.
     //
     // `drafts_of` is set to the principal for which the write should be kept as a draft: if the
@@ -149,9 +150,9 @@ public:
     // false if one of the resources has been locked in exclusive, or freed, since `mark`: then read
     // again.
     //
-    // Errors: locked         another session holds one in exclusive. Facts: blockers
-    //         lock_required  `strict` is set, and the reader does not hold one that has the policy
-    //                        exclusive_read
+    // Errors: locked         another session holds one of them in exclusive. Facts: blockers
+    //         lock_required  `strict` is set, one of the resources has the policy exclusive_read,
+    //                        and the reader does not hold it
     Result<bool> let_read(const ReadMark& mark, const PlainRead& read);
 
     // Set before the first request. The callbacks are called in order, one at a time, on the thread
@@ -168,14 +169,14 @@ public:
     std::optional<BootTime> decide_due();
     void deliver_done();
 
-    // Returns the time of the last decision or tick. A stalled server judges late renewals by it
-    // (RenewSession::as_of).
+    // Returns the time of the last decision or tick. After a stall, a server judges late renewals
+    // as of this time (RenewSession::as_of).
     BootTime last_decision() const;
 
     // Checks the invariants of the table; for tests. Returns the first violation, or nullopt.
     std::optional<std::string> audit_invariants();
-    // Returns the error of the first failed commit, or nullopt. After it, every request fails with
-    // that error.
+    // Returns the error of the first failed commit, or nullopt. After such a failure, every request
+    // fails with that error.
     std::optional<Error> failure() const;
 
     // Completes every waiting request with `closing`, commits all queued batches, and stops the

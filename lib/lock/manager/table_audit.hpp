@@ -9,11 +9,12 @@
 
 namespace rocklock::manager {
 
-// Counts the decisions, and after a number of them calls LockTable::audit_invariants(). If the
-// table is not sound, prints the violation and aborts: a table known to be wrong must not grant.
+// Counts the decisions, and after a number of them calls LockTable::audit_invariants(). If an
+// invariant is violated, prints the violation and aborts, because a table that is known to be wrong
+// must not grant.
 //
-// The number grows with the cost of an audit, so that the audits cost each decision a bounded
-// amount of time on average.
+// The number of decisions between two audits grows with the cost of an audit, so that the average
+// cost of the audits per decision is bounded.
 //
 // Threads: one at a time.
 class TableAudit {

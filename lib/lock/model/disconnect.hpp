@@ -7,7 +7,8 @@
 
 namespace rocklock {
 
-// A grant whose response did not reach its client, as far as the connection shows.
+// A grant whose response has probably not reached its client, according to the state of the
+// connection.
 struct UndeliveredGrant {
     SessionId session;
     GrantId grant{};
@@ -15,15 +16,15 @@ struct UndeliveredGrant {
     bool own_session = false;
 };
 
-// What ends because its clients have disconnected.
+// The waits, sessions and grants that end because their clients have disconnected.
 struct Disconnect {
     // Waiting requests.
     std::vector<Ticket> waits;
-    // The responses to these are discarded.
+    // The sessions to close. The responses are discarded.
     std::vector<CloseSession> sessions;
-    // Each of these is released unless the client has shown elsewhere that it knows the grant. If
-    // the response was one of several for the same grant (Held::count), only the count is
-    // decremented.
+    // The grants to release. A grant is kept if the client has shown, by another request, that it
+    // knows the grant. If the response was one of several for the same grant (Held::count), only
+    // the count is decremented.
     std::vector<UndeliveredGrant> undelivered{};
 };
 

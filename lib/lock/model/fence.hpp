@@ -2,8 +2,8 @@
 //
 // A write presents the grant on which it relies. The table determines whether the grant is live and
 // covers the resource, and returns the conditions that must still hold when the write is committed.
-// A holder that was paused, robbed of its lock or disconnected therefore cannot write, no matter
-// how long that lasted.
+// Therefore, a holder that was paused or disconnected, or whose lock was stolen, cannot write after
+// its lock has ended, however late its write arrives.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +63,8 @@ struct NoFence {
 };
 
 // The exclusive holds, which forbid plain reads, and their latest changes. A reader compares two
-// states to find out whether an exclusive hold has begun or ended in between. If there was none at
-// all, it needs no mutex for that.
+// states to find out whether an exclusive hold has begun or ended in between. If there was no
+// exclusive hold at all, the reader needs no mutex for this comparison.
 class ExclusiveHolds {
 public:
     // The number of exclusive holds at one time, and the number of changes until then.
@@ -85,8 +85,8 @@ public:
     }
     const State& state() const { return state_; }
 
-    // Returns whether an exclusive hold that covers the resource has begun or ended since then.
-    // Returns nullopt if that is no longer known.
+    // Returns whether an exclusive hold that covers the resource has begun or ended since the state
+    // with this number of changes. Returns nullopt if the changes since then are no longer known.
     std::optional<bool> changed_since(std::uint64_t changes, std::string_view resource) const;
 
 private:

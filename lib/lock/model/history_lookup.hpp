@@ -32,7 +32,7 @@ struct ReacquireLocks {
     std::string principal;
 };
 
-// An ended grant with a record that has been deleted from the history.
+// An ended grant whose record has been deleted from the history.
 struct ForgottenGrant {
     GrantId grant{};
     std::vector<std::string> resources;

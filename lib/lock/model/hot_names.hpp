@@ -2,7 +2,8 @@
 //
 // At most `counted` names are counted. A new name replaces the one with the smallest count and
 // continues from that count, which is therefore the maximum error of its own count ("space saving",
-// Metwally et al. 2005). A name that is really among the most frequent ones cannot be missing.
+// Metwally et al. 2005). A name that received more than 1/`counted` of all counts is always among
+// the counted names.
 #pragma once
 
 #include <cstdint>

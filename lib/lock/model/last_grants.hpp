@@ -1,5 +1,5 @@
-// The last grants on names that are not in use, by the hash of the name. If names have equal
-// hashes, the records distinguish them.
+// The last grants on names that are not in use, by the hash of the name. If two names have the same
+// hash, the records of the grants show to which name an entry belongs.
 //
 // The map is divided into parts. If a million locks end together, a million entries are added at
 // once, and growing one large map would move all of them at once.

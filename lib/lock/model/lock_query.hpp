@@ -140,7 +140,7 @@ private:
     std::optional<std::string> resource_;
     KeyOfPosition key_;
     std::size_t max_;
-    // A resource and a sequence.
+    // The positions of events: a resource and a sequence.
     FirstInRange<LockPosition> first_;
     // The events up to the sequence `after_` have been searched. The search ends with the event
     // `last_`, which was the last published one when the search began.

@@ -17,8 +17,8 @@ constexpr bool conflicting(Mode held, Mode wanted) {
 // Returns whether a lock in mode `held` suffices if `needed` is required.
 constexpr bool covers(Mode held, Mode needed) { return held >= needed; }
 
-// Returns the mode for an intent under a policy. Returns nullopt if the policy has no lock for it
-// (reading under exclusive_write).
+// Returns the mode for an intent under a policy. Returns nullopt if the policy defines no lock for
+// the intent (reading under exclusive_write).
 std::optional<Mode> mode_for(Policy policy, Intent intent);
 
 }  // namespace rocklock

@@ -30,23 +30,23 @@ HistoryAnswer answer_from_history(const Storage& storage, const SessionKey& key,
 // the ending, or session_not_found.
 Error past_session_error(const Storage& storage, const SessionId& session);
 
-// Returns the last holder of a resource that has ended, following the chain of grants from `last`.
-// Returns nullopt if its record has been deleted.
+// Returns the last holder of a resource whose grant has ended. Follows the chain of grants from
+// `last`. Returns nullopt if the record of that grant has been deleted.
 Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,
                                                    std::string_view resource, GrantId last);
 
-// Returns the grants on a name, newest first: those in the storage, following the chain from
-// `last`, and those in `present`, which the table has, in the same order. `next` of the page is the
-// start of the next page.
+// Returns the grants on a name, newest first: those of `present`, which the table has and which are
+// in the same order, and those in the storage, which form a chain from `last`. `next` of the page
+// is the start of the next page.
 Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& request,
                                  GrantId last, std::vector<HistoryRow> present);
 
 Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t after,
                                          std::uint32_t limit);
 
-// Finds records of ended grants and sessions that are old enough to be deleted. Each call examines
-// some of them, in turn. It does not access the table, so that the manager can make decisions
-// meanwhile.
+// Finds records of ended grants and sessions that are old enough to be deleted. Each call of
+// collect() examines the next part of the records. It does not access the table, so that the
+// manager can make decisions meanwhile.
 //
 // Ages are measured with the boot clock, from the deadline at the time of the end. Changes
 // of the wall clock therefore never make a record appear older than it is.

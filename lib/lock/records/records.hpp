@@ -58,7 +58,7 @@ struct Lock {
     GrantId before{};
 };
 
-// A resource that stays closed for some time after its last holder.
+// A resource that stays closed for some time after its last grant has ended.
 struct Closure {
     std::uint32_t lock = 0;
     BootTime until;
@@ -90,12 +90,13 @@ struct GrantRecord {
     std::string note;
     Metadata metadata;
 
-    // Set if the grant has ended, together with the owner, because the record of the session may be
-    // deleted.
+    // Set if the grant has ended. The members of the owner are then set, too, because the record of
+    // the session may be deleted.
     std::optional<Ending> ended;
     std::string principal;
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
+    // The session exists for this grant only; see lock_model::OnlyGrant.
     bool single = false;
     // The session ended together with the grant, and the session's own record does not say so.
     bool ends_session = false;
@@ -145,8 +146,8 @@ struct BootRecord {
     std::string boot_id;
 };
 
-// Encodes a grant of the table without copying it first. `ending` and `closures` are given if it
-// ends.
+// Encodes a grant of the table without copying it first. If the grant ends, `ending` is not null
+// and `closures` lists the resources that stay closed.
 std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoch,
                          WallTime acquired_wall, const Ending* ending,
                          const std::vector<Closure>& closures);
@@ -157,7 +158,7 @@ std::string encode(const LockClass& lock_class, std::uint64_t version);
 std::string encode(const AuditRow& row);
 std::string encode(const Marks& marks);
 std::string encode(const BootRecord& record);
-// Returns the write that marks a copy made at that time.
+// Returns the write that marks a store as a copy that was made at the time `made`.
 Write copy_mark(WallTime made);
 
 // Each returns nullopt if the bytes are not a valid record of that kind.

@@ -80,7 +80,8 @@ struct Remembered {
     static Remembered of(Ticket waiting) { return {{}, {}, waiting}; }
 };
 
-// Selects the conflicts that find_conflicts() lists. It always determines whether there are any.
+// Selects the conflicts that find_conflicts() lists. For every value, it determines whether there
+// are conflicts.
 enum class Collect : std::uint8_t { nothing, holds, holds_and_waits };
 
 // The conflicts of a request.
@@ -140,16 +141,17 @@ struct Timers {
 
 // State that recovery collects and that is applied after all records have been read.
 struct RecoveryState {
-    // A name of a grant that was upgraded, and the token of the upgrade.
+    // A resource of a grant that was upgraded, and the token of the upgrade.
     struct Converted {
         std::string name;
         std::uint64_t token = 0;
         GrantId grant{};
     };
     std::vector<Converted> converted;
-    // Recovered grants that are not in `grants` yet. Their resources are not in `resources` yet.
+    // Recovered grants that have not been added to Core::grants. Their resources have not been
+    // added to Core::resources.
     std::vector<Near<Grant>> grants;
-    // Grants with a maximum hold time that starts again.
+    // Grants whose maximum hold time starts again.
     std::vector<Near<Grant>> recapped;
 };
 
@@ -308,7 +310,7 @@ struct LockTable::Core {
         milliseconds max_lease{0};
         milliseconds lease = limits::lease_default;
     };
-    // Resolves a lock with `modes` in the strongest of them.
+    // For a lock with `modes`, uses the strongest of them.
     Result<Resolved> resolve(const std::vector<LockRequest>& locks);
     // Returns the locks with `mode` set to the first of their `modes` that does not conflict now,
     // or to the last one.
@@ -353,7 +355,7 @@ struct LockTable::Core {
     void remove_if_empty(Resource& resource);
     // Calls `visit(resource, only_subtree)` for each resource with locks that may conflict with
     // `requested`: its own resource; the resources above it, of which only locks with `subtree`
-    // reach down to it; and, if `requested` has `subtree`, all resources below it.
+    // cover it; and, if `requested` has `subtree`, all resources below it.
     template <typename F>
     void for_each_meeting(const RequestedLock& requested, const F& visit) const {
         visit(*requested.resource, false);
@@ -449,7 +451,8 @@ struct LockTable::Core {
         const Session* to = nullptr;
         const Resource* at = nullptr;
         bool holds = false;
-        // Other holders of the same counting resource may also make room.
+        // The resource is counted in permits, so that a release by another holder can also end the
+        // wait.
         bool counted = false;
     };
     // Returns the sessions for which a waiting request waits: live holders and earlier waiters that
@@ -500,8 +503,8 @@ struct LockTable::Core {
     // Returns the refusal of a steal, or nullopt if it is allowed. If a class requires it, asks the
     // holder.
     std::optional<Error> judge_steal(const Steal& request, const Session& thief, Grant& victim);
-    // Returns what the thief has asked and how the holder has answered. Asks the holder if the
-    // thief has not asked before.
+    // Returns the request of the thief to take over the grant, with the answer of the holder. If
+    // the thief has not asked before, asks the holder.
     Result<lock_model::Ask> ask_holder(const Session& thief, Grant& victim,
                                        const StealTerms& terms);
     void forget_old_refusals(Grant& grant, milliseconds steal_after) const;

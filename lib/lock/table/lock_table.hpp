@@ -94,7 +94,7 @@ struct Decision {
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
     std::vector<HistoryLookup> history;
-    // In order. Empty unless LockTableOptions::events is set.
+    // In the order of their sequences. Empty unless LockTableOptions::events is set.
     std::vector<LockEvent> events;
     std::vector<SlowWait> slow;
 
@@ -224,7 +224,7 @@ public:
     std::uint64_t audit_cost() const;
 
 private:
-    // For tests: makes the table unsound on purpose.
+    // For tests: violates invariants of the table on purpose.
     friend struct TableBreaker;
     struct Core;
 

@@ -23,11 +23,11 @@ public:
 
     // Returns true if a token after the one of `grant` has been given out.
     bool token_taken_after(GrantId grant) const { return next_token_ > number(grant) + 1; }
-    // Return true if the number can occur in a record, which is the case below the marks.
+    // Return true if a record can contain the number, that is, if it is below the marks.
     bool has_reserved_token(std::uint64_t token) const { return token < marks_.token; }
     bool has_reserved_version(std::uint64_t version) const { return version < marks_.version; }
 
-    // Returns true if fewer than `ahead` reserved numbers of one kind are left.
+    // Returns true if at most `ahead` reserved numbers of one kind are left.
     bool is_low(std::uint64_t ahead) const {
         return next_token_ + ahead >= marks_.token || next_version_ + ahead >= marks_.version;
     }
@@ -49,7 +49,7 @@ public:
         ROCKLOCK_ASSERT(is_consistent());
     }
 
-    // Continues after a restart at the marks of the run before.
+    // Continues after a restart at the marks of the previous run.
     void start_at(std::uint64_t token, std::uint64_t version) {
         next_token_ = token;
         next_version_ = version;

@@ -58,8 +58,9 @@ public:
         waits_.push_back({wait.conversion, wait.order, wait.ticket});
     }
     bool has_waits() const { return !waits_.empty(); }
-    // Takes the listed waits, in the order in which they are to be examined: of two requests of one
-    // session for one resource, the first is granted. Some of the waits may have ended since.
+    // Takes the listed waits in the order of Recheck::before(), in which they must be examined: of
+    // two requests of one session for one resource, the first is granted. Some of the waits may
+    // have ended since.
     std::vector<Recheck> take_waits() {
         std::vector<Recheck> due = std::exchange(waits_, {});
         std::sort(due.begin(), due.end(),

@@ -49,7 +49,7 @@ public:
         ROCKLOCK_ASSERT(erased == 1);
     }
 
-    // Counts the record of an ended session. It stays until the retention removes it.
+    // Counts the record of an ended session. The record exists until HistoryTrimmer deletes it.
     void count_ended() { ++ended_records_; }
     void forget_ended(std::uint64_t count) { ended_records_ -= std::min(ended_records_, count); }
     std::uint64_t ended_records() const { return ended_records_; }
