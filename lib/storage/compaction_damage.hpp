@@ -1,10 +1,10 @@
-// Keeps a store in use if RocksDB finds damaged data of tables while it merges files.
+// Keeps a store usable if RocksDB finds damaged data of tables while it merges files.
 //
 // RocksDB then refuses all further writes, of every family. But damage to items, index entries or
 // the audit concerns only the calls that read them. So such an error is suppressed: the merge has
 // changed nothing, and the files stay as they are. RocksDB would try again each second, and block
-// all writes when too many files have not been merged. Therefore, merging of this family ends until
-// the store is opened again. Damage to the lock state still fails the store.
+// all writes when too many files have not been merged. Therefore, the merging of this family is
+// stopped until the store is opened again. Damage to the lock state still fails the store.
 #pragma once
 
 #include <array>
@@ -27,10 +27,11 @@ public:
 
     ~CompactionDamage() override { detach(); }
 
-    // From now on until detach(), calls `stop` once for each damaged family, on a thread of its
-    // own: a listener must not wait, and the thread that writes may be blocked by unmerged files.
+    // From now on until detach(), calls `stop` once for each damaged family. Each call has a
+    // separate thread, because a listener must not wait, and because the thread that writes may be
+    // blocked by unmerged files.
     void attach(StopMerging stop);
-    // Returns when no `stop` is running.
+    // Waits until no `stop` is running. After that, `stop` is not called again.
     void detach();
 
     void OnCompactionBegin(rocksdb::DB* database, const rocksdb::CompactionJobInfo& job) override;

@@ -54,7 +54,7 @@ public:
     rocksdb::IOStatus judge(rocksdb::FileSystem& files, const std::string& path,
                             const LogTail& tail);
 
-    // Returns how many bytes at the end of the logs recovery has discarded.
+    // Returns the number of bytes at the end of the logs that recovery has discarded.
     std::uint64_t discarded() const { return discarded_; }
 
     // From now on, writes each mark to SYNCED_LOG in `directory`. `key` is the key of the marks.
@@ -99,7 +99,8 @@ private:
     SyncMark appended_ ROCKLOCK_GUARDED_BY(mutex_);
     SyncMark written_ ROCKLOCK_GUARDED_BY(mutex_);
     SyncMark synced_ ROCKLOCK_GUARDED_BY(mutex_);
-    // SYNCED_LOG, or -1, and the key and the bytes of the marks in it.
+    // The descriptor of SYNCED_LOG, or -1 if it is not open; the key of its marks; and a buffer for
+    // the bytes of a mark.
     int file_ ROCKLOCK_GUARDED_BY(mutex_) = -1;
     std::uint64_t file_key_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::string bytes_ ROCKLOCK_GUARDED_BY(mutex_);

@@ -2,7 +2,8 @@
 // states that open snapshots can see.
 //
 // A key has its newest state and a list of older ones. Each state has the number of the write that
-// created it. While no snapshot is open, no old states are kept, and a write is an assignment.
+// created it. While no snapshot is open, no old states are kept, and a write only replaces the
+// value.
 #pragma once
 
 #include <array>
@@ -82,7 +83,8 @@ private:
 
     mutable Mutex mutex_;
     std::array<Map, family_count> maps_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The last inserted key of each family. None if a key was erased since.
+    // The last inserted key of each family, near which the next insertion is expected. None if a
+    // key was erased since.
     std::array<std::optional<Map::iterator>, family_count> near_ ROCKLOCK_GUARDED_BY(mutex_);
     Moment now_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::multiset<Moment> snapshots_ ROCKLOCK_GUARDED_BY(mutex_);

@@ -17,7 +17,7 @@ Error precondition_failed(const Precondition& precondition);
 // calls that read it.
 bool fails_store(const Error& error, Family family);
 
-// Returns nullopt if the batch may be applied, otherwise the reason why not.
+// Returns nullopt if the batch may be applied, and otherwise the error that refuses it.
 // `version_of_key(family, key)` returns a Result with the current version of a key, or nullopt if
 // the key is absent. Errors: those of `version_of_key`, unless they concern only this batch.
 template <typename VersionOfKey>

@@ -21,9 +21,8 @@ namespace rocklock {
 // two lookups in RocksDB took 22 % of the processor time of a guarded put.
 //
 // Each key can be in one slot only, which it shares with other keys. A key that is added replaces
-// the key in its slot.
-// Keys longer than `max_key_bytes` are not cached. If as many keys were replaced as there are
-// slots, the number of slots is doubled, up to `max_slots`.
+// the key in its slot. Keys longer than `max_key_bytes` are not cached. If as many keys were
+// replaced as there are slots, the number of slots is doubled, up to `max_slots`.
 //
 // Threads: one at a time.
 class RecentVersions {

@@ -23,8 +23,8 @@ namespace rocklock {
 class StoreDirectory;
 
 // Threads:  as rocksdb::DB, except for open() and sync_mark().
-// Lifetime: in a child of the process, the destructor leaves the database's files and threads
-// alone.
+// Lifetime: in a child of the process, the destructor does not use the files and the threads of the
+//           database.
 class RocksdbDatabase {
 public:
     RocksdbDatabase() = default;
@@ -32,7 +32,7 @@ public:
     RocksdbDatabase& operator=(const RocksdbDatabase&) = delete;
     ~RocksdbDatabase();
 
-    // Must be called first. `same_boot` is whether the machine has kept running since the last
+    // Must be called first. `same_boot` states whether the machine has kept running since the last
     // open. Errors: as open_rocksdb_storage().
     Result<void> open(const StoreDirectory& directory, const RocksdbOptions& options,
                       bool same_boot);
@@ -41,7 +41,7 @@ public:
     // time.
     const std::string* sync_mark() const;
     // Must be called after each successful write to the database, by the thread that writes.
-    // `synced` is whether the write was also synced.
+    // `synced` states whether the write was also synced.
     void completed(bool synced) const;
     // Syncs the logs. Threads: thread-safe, also during writes.
     rocksdb::Status sync() const;

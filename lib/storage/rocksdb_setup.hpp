@@ -27,7 +27,7 @@ Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directo
 // If the error reports corruption, adds which store is damaged.
 Error about_damage(Error error, const StoreDirectory& directory);
 
-// Which damage at the end of a log is tolerated when the store is opened.
+// The damage at the end of a log that is tolerated when the store is opened.
 enum class LogEnd : std::uint8_t {
     // The process was killed, but the machine kept running: only the very last record can be
     // incomplete. Damage anywhere else means that bytes which were reported as written are lost.
@@ -42,7 +42,8 @@ enum class LogEnd : std::uint8_t {
 // Returns the options. `env` must outlive the database.
 rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end,
                                     rocksdb::Env& env);
-// Returns the descriptors of the default family and of ours. All have the same options.
+// Returns the descriptors of the default family and of the families of the store. All have the same
+// options.
 std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const RocksdbOptions& options);
 
 }  // namespace rocklock

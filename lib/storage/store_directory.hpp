@@ -42,8 +42,9 @@ public:
     ~StoreDirectory();
 
     std::string database() const { return path_ + "/db"; }
-    // Returns whether the directory contained a database before.
+    // Returns whether the directory contained a database when prepare() was called.
     bool existing() const { return existing_; }
+    // The destructor does not remove the created files.
     void keep() { kept_ = true; }
 
     // Returns the boot id in SYNCED, or none if the file does not exist.

@@ -8,7 +8,7 @@
 //
 // A mark begins with a key that is derived from the identity of the database and that clients
 // cannot know. So a value that a client stores is never taken for a mark, and marks can be found
-// even in bytes in which records can no longer be followed.
+// even in bytes in which the boundaries of the records are lost.
 #pragma once
 
 #include <cstdint>
