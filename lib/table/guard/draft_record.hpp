@@ -40,7 +40,7 @@ struct StoredDraft {
 // user that the draft is counted towards.
 struct DraftLocation {
     std::uint64_t draft = 0;
-    // None: the draft is counted towards no user. Older versions did not store the user.
+    // None if the draft is counted towards no user. Older versions did not store the user.
     std::optional<std::uint32_t> user{};
     // The size of the draft.
     std::int64_t bytes = 0;

@@ -39,8 +39,9 @@ public:
     // Adds the record of the release or downgrade to the batch; see
     // LockGate::after_save_record().
     void add(const std::optional<LockGate::WriteTerms>& terms, Batch& batch);
-    // Errors: invalid_argument  no write was allowed by a grant that could be given up; or a grant
-    //                           to be downgraded has permits or waits for a conversion
+    // Errors: invalid_argument  no grant has allowed a write, so none can be released or
+    //                           downgraded; or a grant to be downgraded has permits or waits
+    //                           for a conversion
     Result<void> check() const;
     // Called after the commit.
     void apply_after_save() const;
@@ -62,7 +63,7 @@ public:
     // Called before the snapshot is taken.
     void begin();
     // is_free() returns whether plain reads of the table were allowed at begin(); it locks no
-    // mutex. If it returns false, end() may still allow the read. is_free_still() returns whether
+    // mutex. If it returns false, end() may still allow the read. is_still_free() returns whether
     // no lock has changed since begin().
     bool is_free(const Schema& schema) const;
     bool is_free_still(const Schema& schema) const;

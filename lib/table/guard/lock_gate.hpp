@@ -1,5 +1,5 @@
-// The interface through which tables query locks, which they do not know. `database` implements it
-// with the lock manager.
+// The interface through which tables query locks. Tables do not depend on the lock manager;
+// `database` implements the interface with it.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ public:
     // `resource` is empty for a table that is not bound. If the write is refused and is to be
     // stored as a draft, sets `drafts_of` to the principal of the draft.
     //
-    // Errors: lock_required, stale_token; invalid_argument: the resource is no name; those of the
-    //         storage
+    // Errors: lock_required, stale_token; invalid_argument if the resource is not a valid name;
+    //         those of the storage
     virtual Result<WriteTerms> check_write(const LockProof* proof, std::string_view resource,
                                            std::string& drafts_of) = 0;
 

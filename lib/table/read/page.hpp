@@ -22,7 +22,7 @@ namespace rocklock::table {
 // The parsed request for a page. Lifetime: borrows options and expressions.
 struct PagePlan {
     SchemaPointer schema;
-    // Null: reads the table itself.
+    // If null, the page is read from the table itself.
     const IndexSchema* index = nullptr;
     const PageOptions* options = nullptr;
     const expression::RequestExpressions* expressions = nullptr;

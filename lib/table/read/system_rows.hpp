@@ -44,8 +44,8 @@ public:
     // Returns a row that was added and read.
     const SystemRow& at(const std::string& row) const;
     std::optional<StoredItem> item_at(const std::string& row) const;
-    // Makes the commit depend on the row as it was read: adds the records that the row rests on as
-    // preconditions, with their versions in `before`, a snapshot that was taken before read().
+    // Makes the commit depend on the row as it was read: adds the records on which the row depends
+    // as preconditions, with their versions in `before`, a snapshot that was taken before read().
     //
     // Errors: those of Snapshot
     Result<void> add_terms(const std::string& row, const Snapshot& before, Batch& batch) const;

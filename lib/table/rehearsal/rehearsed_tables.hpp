@@ -74,7 +74,7 @@ private:
     // Not held during a call to the tables.
     Mutex mutex_;
     std::uint64_t random_ ROCKLOCK_GUARDED_BY(mutex_);
-    // When the time to live of a table was changed, by its name.
+    // The time at which the time to live of a table was last changed, by the name of the table.
     std::map<std::string, BootTime, std::less<>> changed_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 

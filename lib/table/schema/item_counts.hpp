@@ -2,7 +2,7 @@
 //
 // They are kept in memory: after a commit, the writer adds its changes. An orderly shutdown stores
 // the counts, and the next start reads them. After a crash, the counts of the last orderly shutdown
-// are used; they are not `sound` until the rows have been counted.
+// are used; they are not exact until the rows have been counted.
 #pragma once
 
 #include <atomic>
@@ -53,8 +53,8 @@ struct CountChange {
 
 void apply(const std::vector<CountChange>& changes);
 
-// Returns the number of bytes that a change adds to its user. A row counts more than its
-// attributes.
+// Returns the number of bytes that a change adds to its user. The size of a row includes more than
+// its attributes.
 std::int64_t bytes_of(const CountChange& change);
 
 // The rows that one or more writes change, and the resulting changes of counts.
@@ -71,8 +71,8 @@ struct Decision {
 
 void append(RowChanges changes, Decision& decision);
 
-// Encodes the counts of all tables, and restores them. decode_item_counts() marks a table's counts
-// as not sound if they were stored as not sound or not stored.
+// Encodes the counts of all tables, and restores them. decode_item_counts() marks the counts of a
+// table as not exact if they were stored as not exact, or were not stored.
 std::string encode_item_counts(const std::vector<std::shared_ptr<const Schema>>& tables,
                                bool sound);
 // Errors: corrupt
@@ -88,7 +88,8 @@ class RowCounter {
 public:
     RowCounter(const Storage& storage, std::shared_ptr<const Schema> schema);
 
-    // Counts up to `rows_left` rows and decrements it. Returns true when the counts are corrected.
+    // Counts up to `rows_left` rows and decrements it. Returns true after the last step, which
+    // corrects the counts.
     //
     // Errors: those of Snapshot; corrupt
     Result<bool> step(std::size_t& rows_left);
@@ -109,7 +110,8 @@ private:
     std::unique_ptr<Snapshot> snapshot_;
     std::vector<Part> parts_;
     std::size_t part_ = 0;
-    // The key in the current part at which the count continues; empty: at the beginning.
+    // The key in the current part at which the count continues; an empty string means the first
+    // row.
     std::string next_;
 };
 

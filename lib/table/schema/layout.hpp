@@ -25,10 +25,10 @@ inline constexpr std::string_view table_record_prefix = "table ";
 // for a whole table.
 std::string pending_deletion_key(std::uint32_t table, std::uint16_t index);
 inline constexpr std::string_view pending_deletion_prefix = "data leavings ";
-// The next free numbers: of versions, of tables.
+// The keys of the next free version and of the next free table number.
 inline constexpr std::string_view versions_key = "data versions";
 inline constexpr std::string_view tables_key = "data tables";
-// The counts of rows: item_counts.hpp.
+// The key of the counts of rows; see item_counts.hpp.
 inline constexpr std::string_view item_counts_key = "data figures";
 
 // Returns the prefix of all rows of a table or of one of its indexes.

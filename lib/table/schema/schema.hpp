@@ -88,7 +88,8 @@ struct Schema {
     std::string ttl_attribute;
     // The binding of the table to resources.
     std::optional<Binding> binding;
-    // The user that the table's bytes are counted towards; none: no user.
+    // The user towards which the bytes of the table are counted. None if they are counted towards
+    // no user.
     std::optional<std::uint32_t> user;
     // For a system table: whether transactions may have conditions on its rows.
     bool can_be_checked = false;
@@ -97,7 +98,7 @@ struct Schema {
     // The bytes of the definition itself. Shared by all definitions of the table.
     std::shared_ptr<ItemCounts> definition = std::make_shared<ItemCounts>();
 
-    // Returns whether this is a read-only system table: system_tables.hpp.
+    // Returns whether this is a read-only system table; see system_tables.hpp.
     bool is_system() const { return number >= first_system_number; }
     const IndexSchema* index(std::string_view index_name) const;
     bool has_local_index() const;

@@ -29,7 +29,7 @@ struct SystemTable {
     bool can_be_checked = false;
 };
 
-// Computes sort positions for rows: the order in which they are read.
+// Computes the positions of rows. Rows are read in the order of their positions.
 class RowOrder {
 public:
     // `prefix` is the common prefix of all rows of the table.
@@ -49,7 +49,7 @@ struct SystemRow {
         std::string key;
     };
     std::optional<Item> item;
-    // The row stays as it is until `until`, as long as none of these records is written.
+    // The row does not change before `until` unless one of these records is written.
     std::vector<Record> rests_on;
     BootTime until = BootTime::max();
 };

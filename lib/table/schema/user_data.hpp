@@ -39,10 +39,10 @@ public:
 
     // Returns the counter of the user's bytes, or null if nothing is counted or there is no user.
     std::shared_ptr<DataUse> of(std::optional<std::uint32_t> user);
-    // Returns the counter of the user's drafts, or null as of().
+    // Returns the counter of the user's drafts. Returns null in the same cases as of().
     std::shared_ptr<ItemCounts> drafts_of(std::optional<std::uint32_t> user);
 
-    // Returns the usage of all users that store anything, in the order of their uids.
+    // Returns the usage of all users that store data, in the order of their uids.
     std::vector<UserTableUsage> all() const;
 
     // Returns an error if the changes exceed a user's limit of bytes or drafts. Changes that add

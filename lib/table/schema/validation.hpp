@@ -16,7 +16,8 @@ Error invalid_parameter(std::string_view text);
 // "1 validation error detected: Value '<value>' at '<path>' failed to satisfy constraint: <rule>".
 Error constraint(std::string_view value, std::string_view path, std::string_view rule);
 
-// The errors for a missing table: of operations on items, and of operations on tables.
+// Return the errors for a missing table: no_such_resource() for operations on items, and
+// no_such_table() for operations on tables.
 Error no_such_resource();
 Error no_such_table(std::string_view table);
 // The error for a change of a system table.

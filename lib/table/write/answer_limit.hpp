@@ -9,10 +9,10 @@
 
 namespace rocklock::table {
 
-// While this object exists, TableService::write_item() and begin_write() and PendingWrite::write()
-// call `check` on this thread before a commit, with the attributes that the answer will contain, if
-// it contains any; again if the write is decided again. If `check` returns an error, the write
-// changes nothing and fails with this error.
+// While this object exists, TableService::write_item(), TableService::begin_write() and
+// PendingWrite::write() call `check` on this thread before each attempt to commit, if the answer
+// will contain attributes. The argument of the call is these attributes. If `check` returns an
+// error, the write changes nothing and fails with this error.
 //
 // Threads:  belongs to the thread that creates it. Objects of one thread are nested.
 // Lifetime: borrows `check`. If it is empty, there is no limit.

@@ -45,8 +45,9 @@ std::optional<Error> check_transaction_size(std::size_t bytes);
 Result<void> find_tables(MultiWrite& writes, const Catalog& catalog);
 
 // Checks the requests against the definitions of their tables, and returns an error that refuses
-// all of them together: a read-only table, an empty key value, or two writes of one item, with the
-// message `twice`. Other errors of a transaction refuse single actions.
+// all of them together: a read-only table, an empty key value, or two writes of one item. The
+// message for two writes of one item is `twice`. Other errors of a transaction refuse single
+// actions.
 std::optional<Error> check_together(const MultiWrite& writes, std::string_view twice);
 
 // Plans all writes, or stops at the first one that does not fit its table. Errors:

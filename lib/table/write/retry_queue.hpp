@@ -44,7 +44,7 @@ public:
 
     static std::size_t index_of(std::string_view key);
 
-    // Returns whether a write has or waits for one of the buckets.
+    // Returns whether a write owns or waits for one of the buckets.
     bool is_contended(const std::vector<std::size_t>& buckets) const;
 
     // Waits until the caller owns all buckets. They may be in any order and contain duplicates.
@@ -54,6 +54,7 @@ private:
     static constexpr std::size_t bucket_count = 256;
 
     struct Bucket {
+        // The number of writes that own the bucket or wait for it.
         std::atomic<std::uint32_t> present{0};
         Mutex mutex;
         bool taken ROCKLOCK_GUARDED_BY(mutex) = false;
