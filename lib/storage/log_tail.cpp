@@ -37,7 +37,7 @@ std::string_view LogTail::record_at(std::string_view rest) {
 
 // CRC-32C of type and payload, masked: rotated, plus a constant. RocksDB masks stored checksums
 // because a CRC of data that contains CRCs is weak.
-bool LogTail::sound(std::string_view record) {
+bool LogTail::checksum_matches(std::string_view record) {
     boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
     crc.process_bytes(record.data() + kind_at, record.size() - kind_at);
     const std::uint32_t plain = crc.checksum();
@@ -85,7 +85,7 @@ std::uint64_t LogTail::end() const {
     // If the last record is damaged, it was probably written only partly. Its trailing zeros are
     // then cut off, so that RocksDB finds a record that ends too early. If part of a header
     // follows, the end is after that part.
-    if (written_ > *zeros_ || last_.empty() || sound(last_)) return written_;
+    if (written_ > *zeros_ || last_.empty() || checksum_matches(last_)) return written_;
     return last_end_ - (last_.size() - written_of(last_));
 }
 
@@ -97,7 +97,7 @@ bool LogTail::clean() const {
     if (unrecognized_ || gap() || (zeros_ && written_ > *zeros_)) return false;
     if (last_.empty()) return true;
     const auto kind = static_cast<Kind>(last_[kind_at]);
-    return (kind == Kind::whole || kind == Kind::last) && sound(last_);
+    return (kind == Kind::whole || kind == Kind::last) && checksum_matches(last_);
 }
 
 }  // namespace rocklock

@@ -40,7 +40,7 @@ public:
     // than `rest`.
     static std::string_view record_at(std::string_view rest);
     // Returns whether the checksum in the header matches the record.
-    static bool sound(std::string_view record);
+    static bool checksum_matches(std::string_view record);
 
     // Reads the next block. Each block has block_bytes bytes; only the last one of the file may be
     // shorter.

@@ -173,7 +173,7 @@ void MemoryImage::put(Map& map, Family family, Write& write) {
         ROCKLOCK_ASSERT(state.since < now_);
         auto older = std::make_unique<State>(std::exchange(state, State{}));
         state.older = std::move(older);
-        burdened_.emplace(family, found->first);
+        keys_to_prune_.emplace(family, found->first);
     } else if (!write.value && state.older == nullptr) {
         near_[static_cast<std::size_t>(family)].reset();
         map.erase(found);
@@ -194,22 +194,22 @@ void MemoryImage::close_snapshot(Moment moment) {
     const auto closed = snapshots_.find(moment);
     ROCKLOCK_ASSERT(closed != snapshots_.end());
     snapshots_.erase(closed);
-    if (snapshots_.empty() || burdened_.size() >= prune_at_) prune();
+    if (snapshots_.empty() || keys_to_prune_.size() >= prune_at_) prune();
 }
 
 void MemoryImage::prune() {
-    for (auto burdened = burdened_.begin(); burdened != burdened_.end();) {
-        Map& keys = map(burdened->first);
-        const auto found = keys.find(burdened->second);
+    for (auto entry = keys_to_prune_.begin(); entry != keys_to_prune_.end();) {
+        Map& keys = map(entry->first);
+        const auto found = keys.find(entry->second);
         const bool left = found != keys.end() && prune_state(found->second);
         if (!left && found != keys.end()) {
-            near_[static_cast<std::size_t>(burdened->first)].reset();
+            near_[static_cast<std::size_t>(entry->first)].reset();
             keys.erase(found);
         }
         const bool light = !left || (found->second.older == nullptr && found->second.value);
-        burdened = light ? burdened_.erase(burdened) : std::next(burdened);
+        entry = light ? keys_to_prune_.erase(entry) : std::next(entry);
     }
-    prune_at_ = std::max<std::size_t>(64, 2 * burdened_.size());
+    prune_at_ = std::max<std::size_t>(64, 2 * keys_to_prune_.size());
 }
 
 bool MemoryImage::prune_state(State& state) const {

@@ -89,7 +89,7 @@ private:
     Moment now_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::multiset<Moment> snapshots_ ROCKLOCK_GUARDED_BY(mutex_);
     // The keys that have older states, and the deleted keys that are kept for snapshots.
-    std::set<std::pair<Family, std::string>> burdened_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::set<std::pair<Family, std::string>> keys_to_prune_ ROCKLOCK_GUARDED_BY(mutex_);
     // When this many keys have older states, closing a snapshot removes the unneeded ones.
     std::size_t prune_at_ ROCKLOCK_GUARDED_BY(mutex_) = 64;
 };

@@ -84,7 +84,7 @@ LogExtent measure_log(std::string_view log) {
             continue;
         }
         const std::string_view record = LogTail::record_at(log.substr(offset, left_in_block));
-        if (record.empty() || !LogTail::sound(record)) break;
+        if (record.empty() || !LogTail::checksum_matches(record)) break;
         const auto kind = static_cast<LogTail::Kind>(record[LogTail::kind_at]);
         const bool continues = kind == LogTail::Kind::middle || kind == LogTail::Kind::last;
         if (continues != continued) break;
