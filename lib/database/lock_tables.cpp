@@ -58,19 +58,19 @@ Result<std::vector<Item>> all_in(const SystemTables::Range& range, const Search&
 }
 
 void rest_on(const SessionId& session, SystemRow& row) {
-    row.rests_on.push_back({Family::locks, records::session_key(session)});
+    row.depends_on.push_back({Family::locks, records::session_key(session)});
     // A renewal changes only this record, and can make the lease shorter.
-    row.rests_on.push_back({Family::locks, records::deadline_key(session)});
+    row.depends_on.push_back({Family::locks, records::deadline_key(session)});
 }
 
 void rest_on(const LookupKey& asked, SystemRow& row) {
     if (const auto* position = std::get_if<LockPosition>(&asked)) {
-        row.rests_on.push_back({Family::locks, records::grant_key(GrantId{position->grant})});
+        row.depends_on.push_back({Family::locks, records::grant_key(GrantId{position->grant})});
     } else if (const auto* session = std::get_if<SessionId>(&asked)) {
         rest_on(*session, row);
     } else {
         const std::string& pattern = std::get<ClassKey>(asked).pattern;
-        row.rests_on.push_back({Family::locks, records::class_key(pattern)});
+        row.depends_on.push_back({Family::locks, records::class_key(pattern)});
     }
 }
 

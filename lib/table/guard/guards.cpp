@@ -83,7 +83,7 @@ bool GuardedRead::is_free(const Schema& schema) const {
     return !schema.binding || (gate_ && !mark_.any && !schema.binding->strict);
 }
 
-bool GuardedRead::is_free_still(const Schema& schema) const {
+bool GuardedRead::is_still_free(const Schema& schema) const {
     if (!schema.binding) return true;
     ROCKLOCK_ASSERT(gate_ != nullptr);
     const auto now = gate_->before_read();

@@ -66,7 +66,7 @@ public:
     // mutex. If it returns false, end() may still allow the read. is_still_free() returns whether
     // no lock has changed since begin().
     bool is_free(const Schema& schema) const;
-    bool is_free_still(const Schema& schema) const;
+    bool is_still_free(const Schema& schema) const;
     // Records an item that was read, even if it is not returned.
     void see(const Schema& schema, const AttributeMap& item);
     // Records that all items with these key attributes were read, even if there are none: their

@@ -175,7 +175,7 @@ std::optional<StoredItem> SystemRows::item_at(const std::string& row) const {
 Result<void> SystemRows::add_terms(const std::string& row, const Snapshot& before,
                                    Batch& batch) const {
     const SystemRow& seen = at(row);
-    for (const auto& record : seen.rests_on) {
+    for (const auto& record : seen.depends_on) {
         const auto value = before.get(record.family, record.key);
         if (!value) return Error(value.error());
         batch.preconditions.push_back({record.family, record.key, std::nullopt});

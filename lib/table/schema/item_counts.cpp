@@ -84,15 +84,15 @@ void append(RowChanges changes, Decision& decision) {
 }
 
 std::string encode_item_counts(const std::vector<std::shared_ptr<const Schema>>& tables,
-                               bool sound) {
+                               bool exact) {
     std::string out;
-    std::vector<std::uint32_t> sound_ones;
+    std::vector<std::uint32_t> exact_ones;
     for (const auto& table : tables) {
         ROCKLOCK_ASSERT(table != nullptr && table->item_counts != nullptr);
-        if (sound && table->item_counts->sound) sound_ones.push_back(table->number);
+        if (exact && table->item_counts->exact) exact_ones.push_back(table->number);
     }
-    append_varint(out, sound_ones.size());
-    for (const std::uint32_t number : sound_ones) append_u32(out, number);
+    append_varint(out, exact_ones.size());
+    for (const std::uint32_t number : exact_ones) append_u32(out, number);
     for (const auto& table : tables) {
         append_item_counts(out, table->number, own_rows, *table->item_counts);
         for (const IndexSchema& index : table->indexes) {
@@ -104,14 +104,14 @@ std::string encode_item_counts(const std::vector<std::shared_ptr<const Schema>>&
 
 Result<void> decode_item_counts(const std::optional<std::string>& record,
                                 const std::vector<std::shared_ptr<const Schema>>& tables) {
-    std::vector<std::uint32_t> sound_ones;
+    std::vector<std::uint32_t> exact_ones;
     std::map<Key, Stored> known;
     if (record) {
         Reader reader(*record);
         reader.u64();
         const auto count = reader.varint();
         for (std::uint64_t i = 0; reader.ok() && count && i < *count; ++i) {
-            if (const auto number = reader.u32()) sound_ones.push_back(*number);
+            if (const auto number = reader.u32()) exact_ones.push_back(*number);
         }
         while (reader.ok() && !reader.rest().empty()) {
             const auto table = reader.u32();
@@ -125,8 +125,8 @@ Result<void> decode_item_counts(const std::optional<std::string>& record,
     }
     for (const auto& table : tables) {
         set_item_counts(*table->item_counts, known, {table->number, own_rows});
-        table->item_counts->sound =
-            std::find(sound_ones.begin(), sound_ones.end(), table->number) != sound_ones.end();
+        table->item_counts->exact =
+            std::find(exact_ones.begin(), exact_ones.end(), table->number) != exact_ones.end();
         for (const IndexSchema& index : table->indexes) {
             set_item_counts(*index.item_counts, known, {table->number, index.number});
         }
@@ -155,7 +155,7 @@ Result<bool> RowCounter::step(std::size_t& rows_left) {
     }
     // Another counter may have finished first.
     ROCKLOCK_ASSERT(parts_.size() == schema_->indexes.size() + 1);
-    if (schema_->item_counts->sound.exchange(true)) return true;
+    if (schema_->item_counts->exact.exchange(true)) return true;
     for (const Part& part : parts_) {
         part.item_counts->add(part.count - part.count_at_first, part.bytes - part.bytes_at_first);
     }

@@ -39,7 +39,7 @@ struct ItemCounts {
     std::atomic<std::int64_t> count{0};
     std::atomic<std::int64_t> bytes{0};
     // Whether the counts are exact. The value of a table applies to its indexes, too.
-    std::atomic<bool> sound{true};
+    std::atomic<bool> exact{true};
     std::shared_ptr<DataUse> use;
     // Whether the rows are the drafts of a user.
     bool counts_drafts = false;
@@ -74,7 +74,7 @@ void append(RowChanges changes, Decision& decision);
 // Encodes the counts of all tables, and restores them. decode_item_counts() marks the counts of a
 // table as not exact if they were stored as not exact, or were not stored.
 std::string encode_item_counts(const std::vector<std::shared_ptr<const Schema>>& tables,
-                               bool sound);
+                               bool exact);
 // Errors: corrupt
 Result<void> decode_item_counts(const std::optional<std::string>& record,
                                 const std::vector<std::shared_ptr<const Schema>>& tables);

@@ -24,8 +24,8 @@ struct SystemTable {
     std::string name;
     AttributeDefinition hash;
     std::optional<AttributeDefinition> range;
-    // Whether SystemRow::rests_on names everything that a row depends on, so that a transaction can
-    // have a condition on the row.
+    // Whether SystemRow::depends_on names everything that a row depends on, so that a transaction
+    // can have a condition on the row.
     bool can_be_checked = false;
 };
 
@@ -50,7 +50,7 @@ struct SystemRow {
     };
     std::optional<Item> item;
     // The row does not change before `until` unless one of these records is written.
-    std::vector<Record> rests_on;
+    std::vector<Record> depends_on;
     BootTime until = BootTime::max();
 };
 

@@ -67,7 +67,7 @@ std::optional<Result<GetAnswer>> TableStore::get_cached_item(const GetItem& requ
     if (!found.is_known) return std::nullopt;
     auto stored = decode_stored(found.value);
     if (!stored) return std::move(stored).error();
-    if (!guard.is_free_still(*read->schema)) return std::nullopt;
+    if (!guard.is_still_free(*read->schema)) return std::nullopt;
     return answer_of(request, *read, *std::move(stored));
 }
 

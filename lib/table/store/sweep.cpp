@@ -1,6 +1,6 @@
 // The sweep of expired items and outdated drafts.
 //
-// A round visits the drafts, then each table that has expiring items or counts that are not sound.
+// A round visits the drafts, then each table that has expiring items or counts that are not exact.
 // Each step continues where the previous one stopped, so a step is short even if the tables are
 // large. An item that is expired in a snapshot is read again when it is removed, with the same
 // conditions as any other write: if its expiry time was extended meanwhile, it is kept. In a bound
@@ -64,7 +64,7 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
         round_.began = now.boot;
         round_.draft = "";
         for (const auto& schema : catalog_.all()) {
-            if (schema->ttl_attribute.empty() && schema->item_counts->sound) continue;
+            if (schema->ttl_attribute.empty() && schema->item_counts->exact) continue;
             round_.tables.push_back(schema->name);
         }
     }
@@ -102,7 +102,7 @@ Result<bool> TableStore::sweep_table(SweepRound& round, std::size_t& items_left,
         round.count.reset();
         return true;
     }
-    if (!schema->item_counts->sound && !round.count) {
+    if (!schema->item_counts->exact && !round.count) {
         round.count = std::make_unique<RowCounter>(storage_, schema);
     }
     if (round.count) {

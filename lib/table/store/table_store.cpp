@@ -46,7 +46,7 @@ namespace {
 
 // The number of attempts of a write before it takes a slot.
 constexpr int attempts_without_slot = 2;
-// The maximum number of rows that a description counts if the counts are not sound.
+// The maximum number of rows that a description counts if the counts are not exact.
 constexpr std::size_t rows_counted_at_once = 1'000;
 
 }  // namespace
@@ -62,7 +62,7 @@ Result<void> TableStore::open() {
     auto stored_counts = storage_.get(Family::meta, item_counts_key);
     if (!stored_counts) return std::move(stored_counts).error();
     if (auto read = decode_item_counts(*stored_counts, catalog_.all()); !read) return read;
-    // Stores the counts as not sound, in case the process ends without close(). Ignores the error:
+    // Stores the counts as not exact, in case the process ends without close(). Ignores the error:
     // if the store cannot be written, the counts do not change either.
     if (*stored_counts) static_cast<void>(store_item_counts(false));
     opened_ = true;
@@ -94,19 +94,19 @@ Result<void> TableStore::close() {
     return store_item_counts(queued_ == 0);
 }
 
-Result<void> TableStore::store_item_counts(bool sound) {
+Result<void> TableStore::store_item_counts(bool exact) {
     const auto version = versions_.next();
     if (!version) return Error(version.error());
     std::string record;
     append_u64(record, *version);
-    record += encode_item_counts(catalog_.all(), sound);
+    record += encode_item_counts(catalog_.all(), exact);
     Batch batch;
     batch.writes.push_back({Family::meta, std::string(item_counts_key), std::move(record)});
     return storage_.commit(std::move(batch), Durability::written);
 }
 
 Result<void> TableStore::count_if_small(const SchemaPointer& schema) {
-    if (schema->item_counts->sound) return {};
+    if (schema->item_counts->exact) return {};
     std::size_t rows_left = rows_counted_at_once;
     const auto counted = RowCounter(storage_, schema).step(rows_left);
     if (!counted) return Error(counted.error());

@@ -222,7 +222,7 @@ private:
                                const std::function<Result<bool>(Schema&)>& change);
 
     // Stores the counts, and whether they are exact.
-    Result<void> store_item_counts(bool sound);
+    Result<void> store_item_counts(bool exact);
     // Counts the rows of a table if its counts are not exact and the table is small.
     Result<void> count_if_small(const SchemaPointer& schema);
 

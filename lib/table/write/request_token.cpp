@@ -19,7 +19,7 @@ constexpr std::string_view token_prefix = "data token ";
 constexpr std::string_view age_prefix = "data token-age ";
 constexpr std::chrono::minutes memory{10};
 constexpr int forgotten_at_once = 3;
-constexpr std::size_t print_bytes = 32;
+constexpr std::size_t fingerprint_bytes = 32;
 
 std::uint64_t milliseconds(WallTime time) {
     const auto count = time.time_since_epoch().count();
@@ -56,14 +56,14 @@ void append_placeholders(std::string& out, const Placeholders& placeholders) {
 // The stored use of a token. Its version is the time of the use.
 struct Use {
     std::uint64_t used_at = 0;
-    std::string print;
+    std::string fingerprint;
 };
 
 Result<std::optional<Use>> find_use(const Snapshot& snapshot, const std::string& key) {
     auto value = snapshot.get(Family::meta, key);
     if (!value) return std::move(value).error();
     if (!*value) return std::optional<Use>();
-    if ((*value)->size() != sizeof(std::uint64_t) + print_bytes) {
+    if ((*value)->size() != sizeof(std::uint64_t) + fingerprint_bytes) {
         return Error(ErrorCode::corrupt, "the record of a client request token is damaged");
     }
     return std::optional(Use{version_of(**value), (*value)->substr(sizeof(std::uint64_t))});
@@ -109,14 +109,14 @@ std::string fingerprint(const std::vector<WriteItem>& actions, const std::vector
 }
 
 Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
-                             const std::string& print, WallTime now, Batch& batch) {
-    ROCKLOCK_ASSERT(!token.empty() && print.size() == print_bytes);
+                             const std::string& request_fingerprint, WallTime now, Batch& batch) {
+    ROCKLOCK_ASSERT(!token.empty() && request_fingerprint.size() == fingerprint_bytes);
     const std::string key = token_key(token);
     const auto use = find_use(snapshot, key);
     if (!use) return Error(use.error());
     const std::uint64_t oldest = milliseconds(now - memory);
     if (*use && (*use)->used_at >= oldest) {
-        if ((*use)->print == print) return TokenState::done;
+        if ((*use)->fingerprint == request_fingerprint) return TokenState::done;
         return Error(ErrorCode::parameter_mismatch,
                      "The provided client token was used with another request");
     }
@@ -127,7 +127,7 @@ Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
     ROCKLOCK_ASSERT(!*use || used_at > (*use)->used_at);
     std::string value;
     append_u64(value, used_at);
-    value += print;
+    value += request_fingerprint;
     batch.writes.push_back({Family::meta, key, std::move(value)});
     batch.writes.push_back({Family::meta, age_key(used_at, token), std::string(8, '\0')});
     return TokenState::unknown;

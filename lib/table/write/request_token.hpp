@@ -28,7 +28,7 @@ enum class TokenState : std::uint8_t { unknown, done };
 //
 // Errors: parameter_mismatch if it is stored with another fingerprint; corrupt; those of Snapshot
 Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
-                             const std::string& print, WallTime now, Batch& batch);
+                             const std::string& request_fingerprint, WallTime now, Batch& batch);
 
 // Deletes a few outdated tokens in a commit of their own, so that requests with different tokens do
 // not conflict. If one of them was deleted or used again meanwhile, deletes none; the next call
