@@ -1,16 +1,16 @@
-// Requirements that not every machine meets, for Boost.Test's `precondition`: a case that cannot
-// run is reported as skipped, with the reason.
+// Requirements that not every machine meets, for Boost.Test's `precondition`. If one is not met,
+// the case is reported as skipped, with the reason.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
 
 namespace rocklock::testing {
 
-// Whether a child process can mount a file system in its own mount namespace.
+// Returns whether a child process can mount a file system in its own mount namespace.
 boost::test_tools::assertion_result may_mount(boost::unit_test::test_unit_id);
 
-// Whether file permissions apply to the tests: the user is not root, or a child can switch to the
-// user `nobody`.
+// Returns whether file permissions can be tested: the user is not root, or a child process can
+// switch to the user `nobody`.
 boost::test_tools::assertion_result may_be_unprivileged(boost::unit_test::test_unit_id);
 
 // For a child process: switches to the user `nobody` if the user is root. Returns whether the

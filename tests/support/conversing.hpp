@@ -1,5 +1,5 @@
-// Conversations over real sockets with connections of the daemon, for tests of what happens to a
-// grant when the connection ends.
+// Conversations of clients with connections of the daemon over real sockets, to test what happens
+// to a grant when its connection ends.
 #pragma once
 
 #include <netinet/in.h>
@@ -98,7 +98,7 @@ public:
         }
         received_.clear();
     }
-    // Returns one HTTP response, and leaves it unread.
+    // Returns one HTTP response, which stays unread in the socket.
     std::string peek_answer() const {
         std::array<char, 4096> buffer{};
         for (;;) {
@@ -178,7 +178,8 @@ public:
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    // Runs one conversation with a new client. The daemon may close its end later.
+    // Runs one conversation with a new client. The connection of the daemon may still be open
+    // afterwards.
     template <typename Talk>
     void converse(Way way, std::size_t number, const Talk& talk) {
         while (traffic_.connections > max_connections) std::this_thread::yield();
@@ -232,7 +233,8 @@ private:
     std::array<IoThread, 2> threads_{IoThread(nothing), IoThread(nothing)};
 };
 
-// Runs on other threads, where the assertions of Boost.Test must not be used.
+// Throws an exception if the response is not a success. For threads on which the assertions of
+// Boost.Test must not be used.
 inline void expect_success(const std::string& answer) {
     if (answer.find("200 OK") == std::string::npos) throw std::runtime_error(answer);
 }
@@ -241,8 +243,9 @@ inline std::size_t conversations() {
     return std::getenv("ROCKLOCK_TEST_ALL") != nullptr ? 8'000 : 1'400;
 }
 
-// Runs `count` conversations on four threads, which use each of the later requests in turn. Each is
-// about the resource `bound/<number>`. Returns the number of revoked grants.
+// Runs `count` conversations on four threads: calls `talk` with a client, the resource
+// `bound/<number>` and the number of the conversation. Returns the number of resources that are not
+// held after all connections were closed.
 template <typename Talk>
 std::size_t revoked_after(World& world, Way way, const Talk& talk,
                           std::size_t count = conversations()) {

@@ -11,7 +11,7 @@ std::string describe(const Event& event);
 std::string describe(const Result<Answer>& answer);
 std::string describe_grant(const Grant& grant);
 
-// Returns the first characters of an id.
+// Returns the first characters of the text of an id.
 std::string brief(const SessionId& id);
 std::string milliseconds_of(BootTime time);
 

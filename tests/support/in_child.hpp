@@ -7,9 +7,9 @@
 
 namespace rocklock::testing {
 
-// Forks a child that runs `body` and exits without destructors, as if killed by kill -9. The exit
-// status is the result of `body`, or 97 if it throws. Waits until all other threads of this process
-// sleep before it forks.
+// Waits until all other threads of this process sleep, and then forks a child that runs `body` and
+// exits without calling destructors, as after SIGKILL. The exit status of the child is the result
+// of `body`, or 97 if `body` throws an exception.
 pid_t start_child(const std::function<int()>& body);
 
 // As start_child(), but waits for the child to end. Returns its exit status, or -1 if it was

@@ -1,5 +1,6 @@
-// Checks the history of several threads that used a lock manager: can each operation have taken
-// effect at one time between its call and its return, as in a run with one thread?
+// Checks the history of several threads that used a lock manager. The history is correct
+// (linearizable) if the results are those of a run with one thread in which each operation takes
+// effect at one time between its call and its return.
 //
 // The search is the algorithm of Wing and Gong in Lowe's "just in time" form. It visits calls and
 // returns in order of time and keeps every state that the calls so far can have led to. At a return
@@ -35,8 +36,8 @@ struct Operation {
     enum class Result : std::uint8_t {
         // The operation succeeded.
         done,
-        // Not granted, at once, after waiting or because of a deadlock: another session must have
-        // blocked it.
+        // The request was not granted: immediately, after waiting, or because of a deadlock.
+        // Another session must have blocked it.
         refused,
         // The wait was cancelled, or its session ended.
         withdrawn,
@@ -58,9 +59,10 @@ struct Operation {
     std::uint32_t session = 0;
     // The result of a successful acquire, and an argument of the other operations.
     std::uint64_t grant = 0;
-    // From the answer to a successful acquire or conversion, or presented by a write.
+    // The token in the answer to a successful acquire or conversion, or the token that a write
+    // presents.
     std::uint64_t token = 0;
-    // From one clock. Operations with equal times overlap.
+    // The times of the call and of the return, from one clock. Operations with equal times overlap.
     std::int64_t called = 0;
     std::int64_t returned = 0;
 };
@@ -72,13 +74,15 @@ struct SearchCounts {
     std::size_t states = 0;
 };
 
-// Returns what is wrong with the history, or none. A refusal needs a reason at that time: a
-// conflicting grant of another session, or a conflicting wait that was itself blocked.
+// Returns a description of the contradiction in the history, or none if there is no contradiction.
+// A refusal is correct only if, at that time, there was a conflicting grant of another session, or
+// a conflicting wait that was itself blocked.
 std::optional<std::string> find_contradiction(std::span<const Operation> history,
                                               SearchCounts* counts = nullptr);
 
-// Needs no search. Returns a token that was given twice, or two grants of a resource that do not
-// overlap and of which the later one has the smaller token.
+// Returns a description of a token that was given twice, or of two grants of a resource that do not
+// overlap and of which the later one has the smaller token. Returns none if there are none. Does
+// not need a search.
 std::optional<std::string> find_token_disorder(std::span<const Operation> history);
 
 // Returns a one-line description for messages.

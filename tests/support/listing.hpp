@@ -1,4 +1,4 @@
-// Everything that a lock table shows, at one time.
+// Returns all locks and all sessions of a lock table at one time.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
-// Compares the lock table with the reference model: the answers and notices that the model expects,
-// and those that are still missing. Translates between the model's ids and the real ones.
+// Compares the lock table with the reference model: checks that the table delivers the answers and
+// notices of the model, and stores those that it has not delivered yet. Translates between the ids
+// of the model and those of the table.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@
 
 namespace rocklock::proof {
 
-// Each function that returns an optional string returns what is wrong, or none.
+// A function that returns a Complaint returns a description of the difference, or none if there is
+// no difference.
 class ModelMirror {
 public:
     using Complaint = std::optional<std::string>;
@@ -29,17 +31,17 @@ public:
     Complaint got(const LostNotice& notice);
     Complaint got(const WantedNotice& notice);
     Complaint got_ask(const WantedNotice& notice);
-    // The table does not find the grant any more and looks it up in the history.
+    // For a grant that the table does not contain any more and looks up in the history.
     Complaint got(const HistoryLookup& question);
     // Compares everything that one decision contains, and checks that nothing is missing from it.
     Complaint got(const Decision& decision, bool time_is_up);
-    // Checks that no answer is missing. Missing `lost` notices are reported only if `time_is_up`:
-    // the table has had its time to clean up.
+    // Checks that no answer is missing. Missing `lost` notices are reported only if `time_is_up`,
+    // which means that the table has had the time to clean up.
     Complaint check_served(bool time_is_up) const;
     // Returns all locks, waiters and closed resources of the model, with real ids if they are
     // known.
     std::string print(Instant now) const;
-    // Compares the state that the table shows with the model's.
+    // Compare the state that the table shows with that of the model.
     Complaint same_holders(const LockPage& page, Instant now) const;
     Complaint same_sessions(const std::vector<SessionView>& sessions, Instant now) const;
     // Compares the live grants of a session, oldest first, with tokens and deadlines. Ids that were
@@ -83,14 +85,16 @@ private:
     std::map<std::uint64_t, std::uint64_t> real_of_;
     std::map<std::uint64_t, std::uint64_t> model_of_;
     std::uint64_t highest_ = 0;
-    // The decision in which the model gave an id, and the range of real ids of each decision.
+    // The decision in which the model issued each of its ids, and the range of real ids of each
+    // decision.
     std::map<std::uint64_t, std::uint64_t> decision_of_;
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> range_of_;
     std::uint64_t decisions_ = 0;
     std::map<Ticket, Result<Answer>> owed_;
     std::map<GrantId, LostNotice> lost_owed_;
     std::map<std::pair<SessionId, GrantId>, int> wanted_owed_;
-    // The deadlines of the questions that a holder has not received yet. Each is delivered once.
+    // The deadlines (Wanted::answer_by) of requests to take over a grant about which its holder has
+    // not been notified yet. Each notice is delivered once.
     std::map<std::pair<SessionId, GrantId>, std::vector<WallTime>> asked_owed_;
 };
 

@@ -1,5 +1,5 @@
 // Rules for names, patterns and texts of requests, as the reference model applies them.
-// Deliberately independent of the library: the model shares no code with the code that it checks.
+// They do not use the library, because the model must not share code with the code that it checks.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ bool more_specific(std::string_view one, std::string_view other);
 std::size_t size_of(const Metadata& metadata);
 std::optional<Error> check_name(std::string_view name);
 std::optional<Error> check_open(const OpenSession& open);
-// Returns a text that is equal for two requests if they have the same parameters.
+// Returns a text that is equal for two requests if and only if they have the same parameters.
 std::string printed(const Acquire& request);
 // Returns the scope of a request id: the session, or the caller if the request has no session.
 std::string scope(const std::optional<SessionId>& session, const std::optional<OpenSession>& opens);

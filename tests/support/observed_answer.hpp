@@ -1,4 +1,4 @@
-// Enters what a caller observed into an operation of a history.
+// Records the answer that a caller received in an operation of a history.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace rocklock::proof {
 // The time on the boot clock, in nanoseconds.
 std::int64_t moment();
 
-// Returns the result of an operation that failed with `error`. Errors: std::runtime_error for a
-// code that no operation of a history fails with.
+// Returns the result of an operation that failed with `error`. Throws std::runtime_error for a code
+// with which no operation of a history can fail.
 Operation::Result result_of(const Error& error);
 
 // Sets the time of the return and the result. `Answers` is a variant with Grant and Released.

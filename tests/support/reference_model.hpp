@@ -1,5 +1,5 @@
-// A second implementation of the rules of the lock table, slow and simple, to compare the real one
-// with.
+// A second, slow and simple, implementation of the rules of the lock table, with which the lock
+// table is compared.
 //
 // All state is in lists. After each event every waiter is checked again, from first to last. To
 // find a deadlock, the model simulates the future: each session that is not blocked releases its
@@ -31,9 +31,10 @@ struct ModelSession {
     // From the request that opened the session. None after a restart.
     std::optional<std::chrono::milliseconds> opened_lease;
     Bound bound = Bound::none;
-    // None while the session is for one grant that still waits: no client knows its id yet.
+    // None if the session was opened for one grant and its request still waits. No client knows the
+    // id of the session then.
     std::optional<BootTime> deadline;
-    // Whether the session is for one grant and ends with it.
+    // Whether the session was opened for one grant and ends with it.
     bool own = false;
     bool ended = false;
     // The time of the last activity.
@@ -42,7 +43,7 @@ struct ModelSession {
     std::string parameters;
 };
 
-// A session has asked to take a grant over, and the answer of the holder.
+// A request of a session to take over a grant, and the answer of the holder.
 struct ModelAsk {
     BootTime asked;
     std::optional<bool> allowed;
@@ -69,7 +70,8 @@ struct ModelGrant {
     std::chrono::milliseconds max_hold{0};
     Outcome outcome = Outcome::held;
     BootTime ended_at;
-    // The steps in which the grant was given, last given or upgraded, and ended.
+    // The steps in which the grant was first given, in which it was last given or upgraded, and in
+    // which it ended.
     std::uint64_t given = 0;
     std::uint64_t taken = 0;
     std::uint64_t left = 0;
@@ -106,7 +108,8 @@ struct Expected {
     std::vector<TicketAnswer> replies;
     // Delivered by the end of the next Tick at the latest.
     std::vector<LostNotice> lost;
-    // For the holders of a lock for which a request began to wait.
+    // The notices to holders of locks for which a request began to wait, or which another session
+    // asked to take over.
     std::vector<WantedNotice> wanted;
 };
 
@@ -132,13 +135,15 @@ public:
     bool forbids(const std::vector<ModelLock>& locks, std::chrono::milliseconds lease) const;
     // Returns the next time at which time alone changes the state.
     std::optional<BootTime> next_change() const;
-    // Returns two live grants of different sessions that conflict, or too many permits. None if the
-    // state is consistent.
+    // Returns a description of two live grants of different sessions that conflict, or of too many
+    // permits in use. Returns none if the state is consistent.
     std::optional<std::string> contradiction(BootTime now) const;
-    // Returns the sessions that would wait forever, whatever the others do.
+    // Returns the sessions that would wait forever, even if all sessions that are not blocked
+    // released their locks.
     std::vector<SessionId> stuck(BootTime now) const;
     std::uint64_t last_token() const { return tokens_; }
-    // Tokens up to `last` were given before a crash that has revoked their grants.
+    // Continues after the token `last`. Tokens up to `last` were given before a crash that has
+    // revoked their grants.
     void skip_tokens(std::uint64_t last) { tokens_ = last; }
 
     static bool overlap(const ModelLock& one, const ModelLock& other);
@@ -186,7 +191,8 @@ private:
     // Returns the longest `steal_after` of the grant's classes with this policy, or none.
     std::optional<std::chrono::milliseconds> longest(StealPolicy policy,
                                                      const ModelGrant& grant) const;
-    // Returns why this steal is refused, or none. Asks the holder if the policy requires it.
+    // Returns the error with which this steal is refused, or none. Asks the holder if the policy
+    // requires it.
     std::optional<Error> why_not(const Steal& request, ModelGrant& victim, Instant now);
     void drop_old_refusals(ModelGrant& grant, BootTime now) const;
     void seen_active(const SessionId& session, BootTime now);

@@ -29,13 +29,13 @@ public:
     virtual void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                        Decision& decision) = 0;
     virtual std::optional<BootTime> next_wake() const = 0;
-    // Restarts from the committed state; on the same boot if `exact`.
+    // Restarts from the committed state. If `exact`, the machine is not rebooted.
     virtual void restart(Instant now, bool exact) = 0;
     virtual LockPage list(Instant now) const = 0;
     virtual bool holds(const SessionId& session, std::string_view resource, Mode mode,
                        Instant now) const = 0;
     virtual std::optional<std::string> audit(Instant now) const = 0;
-    // Whether a deadlock error contains the cycle.
+    // Returns whether a deadlock error contains the cycle.
     virtual bool reports_cycles() const { return true; }
 };
 
@@ -44,7 +44,8 @@ std::unique_ptr<Subject> make_table_subject();
 // The reference model.
 std::unique_ptr<Subject> make_model_subject();
 
-// Returns what is wrong, one line each. Empty if every line had the expected results.
+// Returns a line of text for each unexpected result. Empty if every line of the script had the
+// expected results.
 std::vector<std::string> play(const std::filesystem::path& script, Subject& subject,
                               bool beside_model);
 

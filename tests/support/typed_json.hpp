@@ -10,8 +10,8 @@
 
 namespace rocklock::proof {
 
-// Returns none if the JSON is not a valid value, for example an invalid number or a set that
-// contains a member twice.
+// Return none if the JSON is not a valid value or item, for example because of an invalid number or
+// a set that contains a member twice.
 std::optional<AttributeValue> value_from_json(const boost::json::value& json);
 std::optional<Item> item_from_json(const boost::json::value& json);
 
