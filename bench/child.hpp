@@ -7,12 +7,14 @@
 
 namespace rocklock::bench {
 
-// Returns whether this process is such a child. If so, its arguments begin at argv[2].
+// Returns whether this process was started by run_child_process(). If so, the arguments that were
+// passed to that function begin at argv[2].
 bool is_child(int argc, char** argv);
 
-// Runs this program with these arguments and returns the numbers on its first line of output. If
-// the child fails, this program prints a message and ends. A child fails if it prints no line, if
-// its exit status is not 0 or, with `killed`, if no signal ended it.
+// Runs this program with these arguments as a child process and returns the numbers on the first
+// line of its output. If the child fails, prints a message and ends the program. The child fails if
+// it prints no line, or if it does not end as expected: with exit status 0, or, if `killed` is
+// true, by a signal.
 std::vector<double> run_child_process(std::vector<std::string> arguments, bool killed = false);
 
 // For the child: prints the numbers that run_child_process() returns to the parent.

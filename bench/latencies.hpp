@@ -8,8 +8,8 @@
 
 namespace rocklock::bench {
 
-// The width of a bucket is a thirty-second of a power of two. A quantile is therefore off by at
-// most 3 %, and record() takes a few instructions and allocates no memory.
+// Each power of two is divided into 32 buckets of equal width. Therefore the error of a quantile is
+// at most 3 %. record() executes only a few instructions and allocates no memory.
 //
 // Threads: one at a time.
 class Latencies {

@@ -1,8 +1,9 @@
-// Measuring and reporting: threads that repeat an operation, and rounds of two contestants in turn.
+// Functions to measure and report: threads that repeat an operation, and rounds in which two
+// contestants are measured alternately.
 //
-// On a machine that other programs use, a rate alone means little. Therefore, the contestants of a
-// row take turns in each round, and each round gives one ratio. The result is the median of the
-// ratios, with their range.
+// On a machine that other programs use, a single rate is not reliable. Therefore, each round
+// measures both contestants of a row, one after the other, and computes one ratio. The result is
+// the median of the ratios, with their range.
 #pragma once
 
 #include <chrono>
@@ -53,8 +54,8 @@ struct Row {
     bool reached() const;
 };
 
-// Measures both in turn, after a warm-up round that is not counted. Each function must return a
-// value for which greater is better.
+// Measures both contestants alternately, after a warm-up round that is not counted. Each function
+// must return a value for which greater is better.
 Row compare(Row row, std::size_t rounds, const std::function<double()>& ours,
             const std::function<double()>& theirs);
 

@@ -14,7 +14,7 @@ namespace rocklock::bench {
 
 // [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR] [--only WORD]
 struct CommonOptions {
-    // Whether to measure each row for a moment only, to check that the program works.
+    // Whether to measure each row only briefly, to check that the program works.
     bool quick = false;
     bool json = false;
     std::size_t rounds = 5;
@@ -27,10 +27,10 @@ struct CommonOptions {
 
 // Returns the value of the argument that was just read. Ends the program if there is none.
 using NextValue = std::function<const char*()>;
-// Handles an argument of a single program. Returns false if the argument is unknown.
+// Handles an argument that only one program has. Returns false if the argument is unknown.
 using OwnArgument = std::function<bool(std::string_view word, const NextValue& value)>;
 
-// Parses the arguments. If they are wrong, it prints the usage and ends the program. `own_usage`
+// Parses the arguments. If they are wrong, prints the usage and ends the program. `own_usage`
 // describes the additional arguments of this program.
 CommonOptions read_arguments(int argc, char** argv, const std::string& own_usage = {},
                              const OwnArgument& own = {});

@@ -21,7 +21,7 @@ inline void must(const Result<void>& result, const char* what) {
     if (!result) give_up(what, result.error().message);
 }
 
-// A new folder. The destructor removes it with its contents.
+// A new folder. The destructor removes the folder and its contents.
 class Folder {
 public:
     explicit Folder(const std::string& under);

@@ -1,5 +1,5 @@
-// A client of a server as a state machine that is driven by the readable events of its socket. One
-// thread drives many clients, so that the measurement shows the cost of the server and not of the
+// A client of a server, as a state machine that advances when its socket becomes readable. One
+// thread drives many clients, so that the result shows the cost of the server and not the cost of
 // client threads.
 #pragma once
 
@@ -30,10 +30,10 @@ public:
 
 protected:
     void send(std::string_view bytes) const;
-    // Removes one response from received_ and returns true if a complete one is there.
+    // If received_ begins with a complete response, removes it and returns true.
     virtual bool take_answer() = 0;
-    // For line-based protocols: removes one line from received_ and returns true if a complete one
-    // is there. Ends the program if the line differs from `line`.
+    // For line-based protocols: if received_ begins with a complete line, removes it and returns
+    // true. Ends the program if the removed line differs from `line`.
     bool take_line(std::string_view line);
 
     std::string received_;
@@ -56,20 +56,21 @@ public:
     virtual void give_back(const std::string& resource) = 0;
 };
 
-// Acquire and release in frames, with one session per client.
+// Sends Acquire and Release as frames. Each client has one session.
 std::unique_ptr<LockClient> rocklock_client(int fd);
-// Acquire and release as JSON over HTTP.
+// Sends Acquire and Release as JSON over HTTP.
 std::unique_ptr<LockClient> rocklock_http_client(int fd);
-// SET NX PX and DEL. A lock that clients wait for is a list with one element: BLPOP and RPUSH.
+// Sends SET NX PX and DEL. If clients must wait, the lock is a list with one element, and the
+// client sends BLPOP and RPUSH.
 std::unique_ptr<LockClient> redis_client(int fd);
-// `add` and `delete`. memcached has no queues.
+// Sends `add` and `delete`. memcached has no queues, so its clients cannot wait.
 std::unique_ptr<LockClient> memcached_client(int fd);
-// A row, locked by SELECT … FOR UPDATE from BEGIN to COMMIT, over PostgreSQL's own protocol.
+// Locks a row with SELECT … FOR UPDATE, from BEGIN to COMMIT, over PostgreSQL's own protocol.
 std::unique_ptr<LockClient> postgres_row_client(int fd);
-// pg_advisory_lock and pg_advisory_unlock. Advisory locks are not stored on disk.
+// Calls pg_advisory_lock and pg_advisory_unlock. Advisory locks are not stored on disk.
 std::unique_ptr<LockClient> postgres_advisory_client(int fd);
-// A transaction that puts a key if it is absent, and a delete, over etcd's JSON gateway. If the
-// client must wait, it uses etcd's lock service instead.
+// Sends a transaction that puts a key if it is absent, and a delete, over etcd's JSON gateway. If
+// the client must wait, it uses etcd's lock service instead.
 std::unique_ptr<LockClient> etcd_client(int fd);
 
 }  // namespace rocklock::bench

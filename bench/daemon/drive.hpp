@@ -13,8 +13,9 @@ namespace rocklock::bench {
 // The work of one client.
 struct Work {
     Client* client = nullptr;
-    // Sends the next request: called at the start and after each response. Returns false if it sent
-    // none because the work is complete. If `stop`, the work must end as soon as possible.
+    // Sends the next request. Called at the start and after each response. Returns false if it has
+    // sent no request, because the work is complete. If `stop` is true, the work must be completed
+    // as soon as possible.
     std::function<bool(bool stop)> proceed;
 };
 

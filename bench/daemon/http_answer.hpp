@@ -10,7 +10,7 @@ namespace rocklock::bench {
 struct HttpAnswer {
     bool accepted = false;
     std::string_view body;
-    // The size of the whole response, header included.
+    // The size of the response, including its header.
     std::size_t bytes = 0;
 };
 

@@ -32,8 +32,8 @@ struct LockRun {
 
 using ConnectLocks = std::function<std::unique_ptr<LockClient>()>;
 
-// Measures `clients` clients, each with its own connection, which `threads` threads drive. Each
-// client sends its next request when it receives a response.
+// Measures `clients` clients, each with its own connection. `threads` threads drive the clients.
+// Each client sends its next request when it receives a response.
 LockRun measure_locks(const ConnectLocks& connect, Wanted wanted, std::size_t clients,
                       std::size_t threads, std::chrono::milliseconds duration);
 

@@ -13,11 +13,11 @@
 
 namespace rocklock::bench {
 
-// Returns the memory of a process in megabytes, or 0 if it is unknown. Shared pages count in
-// proportion (Pss).
+// Returns the memory of a process in megabytes, or 0 if it is unknown. A page that several
+// processes share is divided between them (Pss).
 double megabytes_of(int pid);
 
-// The description of a server: how to start it, and which client talks to it.
+// The description of a server: the command that starts it, and the client for its protocol.
 struct Contestant {
     std::string name;
     // A command that creates the store and must end successfully before `command` starts. May be
@@ -31,17 +31,17 @@ struct Contestant {
     int port = 0;
     // Null if the server is measured with tables only.
     std::function<std::unique_ptr<LockClient>(int fd)> client{};
-    // Bytes that are sent once before clients wait for one resource, such as the request that adds
-    // the token to the list in Redis. May be empty.
+    // The bytes that must be sent once before clients wait for one resource, such as the request
+    // that adds the element to the list in Redis. May be empty.
     std::string makes_queue{};
 };
 
-// The transport that a client connects to. If the server has only one, that one is used.
+// The transport that a client uses. If the server has only one transport, that one is used.
 enum class Way : std::uint8_t { socket, port };
 
 class Server {
 public:
-    // Starts the server. If that fails, why_not() returns the reason.
+    // Starts the server. If it cannot be started, why_not() returns the reason.
     explicit Server(Contestant contestant);
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -56,8 +56,8 @@ public:
     int connect_soon(Way way) const;
     // Returns the processor time that the server and its child processes have used so far.
     double processor_seconds() const;
-    // Returns the memory of the server and its child processes now. Pages that they share count
-    // once.
+    // Returns the current memory of the server and its child processes. Pages that they share are
+    // counted once.
     double megabytes() const;
     // Returns the resident memory of the server process alone.
     std::size_t resident_bytes() const;
@@ -71,7 +71,7 @@ private:
     int pid_ = -1;
 };
 
-// The programs to measure that are not found by their default name.
+// The paths of the programs to measure, for programs that are not found by a fixed name.
 struct Programs {
     std::string rocklock;
     std::string dynalite = "dynalite";
@@ -79,8 +79,8 @@ struct Programs {
     std::string dynamodb_local{};
 };
 
-// Returns all servers that can be measured, each with its name. `directory` must not be used by
-// others.
+// Returns the descriptions of all servers that can be measured. No other program may use
+// `directory`.
 std::vector<Contestant> contestants(const Programs& programs, const std::string& directory);
 
 }  // namespace rocklock::bench

@@ -13,8 +13,9 @@ enum class TableWork : std::uint8_t {
     get,
     // PutItem that replaces an item.
     put,
-    // A lock that is implemented with an item: PutItem if the item does not exist, then DeleteItem
-    // if the caller owns it. Both together count as one piece of work.
+    // A lock that is implemented with an item: a PutItem on condition that the item does not exist,
+    // then a DeleteItem on condition that the client owns the item. Both requests together count as
+    // one operation.
     pair,
 };
 

@@ -11,8 +11,8 @@
 
 namespace rocklock::bench {
 
-// Ratios of rates: a guarded write may cost at most 1.3 times as much as the other one, and a read
-// of a bound table 1.2 times.
+// The targets, as ratios of rates: a guarded write may take at most 1.3 times as long as an
+// unguarded one, and a read of a bound table at most 1.2 times as long as a read of an unbound one.
 inline constexpr double guarded_write_target = 1 / 1.3;
 inline constexpr double bound_read_target = 1 / 1.2;
 

@@ -19,7 +19,8 @@
 
 namespace rocklock::bench {
 
-// Names of 24 bytes that no other thread uses: "orders/…", or without a '/' if `flat`.
+// Names of 24 bytes that no other thread uses. They begin with "orders/", or contain no '/' if
+// `flat` is true.
 class Names {
 public:
     static constexpr std::size_t bytes = 24;
@@ -32,7 +33,7 @@ private:
 };
 std::string name_of(std::size_t number, bool flat);
 
-// The sizes of the two writes of an acquire and release.
+// The sizes of the keys and values that an acquire and a release write.
 struct PairSizes {
     std::size_t key = 0;
     std::size_t acquire = 0;

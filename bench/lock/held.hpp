@@ -1,5 +1,5 @@
-// A store with a very large number of held locks: the memory per lock, and the time from a restart
-// to the first grant. Each measurement runs in a separate process.
+// Measures a store with a very large number of held locks: the memory per lock, and the time from a
+// restart to the first grant. Each measurement runs in a separate process.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,13 @@ namespace rocklock::bench {
 double measure_memory(const std::string& folder, std::size_t locks, bool flat);
 
 // Acquires the locks of `locks` names, numbered from `first`, in sessions of a thousand locks each,
-// and detaches them all. The locks stay held for an hour, without objects of this program.
+// and detaches them all. The locks stay held for an hour; no object of this program is needed for
+// that.
 void hold_locks(Database& database, std::size_t first, std::size_t locks, bool flat);
 
 enum class End { closed, killed };
-// Fills a store with `locks` locks in a child process, which ends as `end` says.
+// Fills a store with `locks` locks in a child process. The child closes the store, or is killed, as
+// `end` specifies.
 void fill_store(const std::string& folder, std::size_t locks, End end);
 // Opens the store in a child process, which ends without closing it. Returns the seconds until the
 // first grant.

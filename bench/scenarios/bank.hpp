@@ -12,21 +12,22 @@
 
 namespace rocklock::bench {
 
-// Has the same accounts in a table that is bound to locks and in one that is not.
+// Stores the same accounts in a table that is bound to locks and in one that is not.
 //
 // Threads: thread-safe. Lifetime: borrows the database.
 class Bank {
 public:
     Bank(Database& database, std::size_t accounts);
 
-    // Both functions transfer a random sum between two of the first `among` accounts, and wait for
-    // `thinks` between reading and saving.
+    // Both transfer functions transfer a random sum between two of the first `among` accounts, and
+    // wait for the duration `thinks` between reading and saving.
     //
-    // This one reads, and saves if neither account has changed since. If one has, it counts the
-    // attempt in Worker::wasted and retries.
+    // transfer_optimistically() saves only if neither account has changed since it was read. If one
+    // has changed, it counts the attempt in Worker::in_vain and retries.
     void transfer_optimistically(Worker& worker, std::size_t among,
                                  std::chrono::microseconds thinks);
-    // Locks both accounts, reads them, saves, and releases the locks with the save.
+    // transfer_under_locks() locks both accounts, reads them, saves them, and releases the locks
+    // with the save.
     void transfer_under_locks(Worker& worker, std::size_t among, std::chrono::microseconds thinks);
 
     // Ends the program if the sum of all accounts has changed.

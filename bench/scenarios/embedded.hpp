@@ -7,7 +7,7 @@ namespace rocklock::bench {
 
 // Measures pairs of acquire and release.
 void compare_pairs(Setting& setting);
-// Measures sixteen resources: as one set, and one after the other.
+// Measures the acquisition of sixteen resources, as one set and one after the other.
 void compare_sets(Setting& setting);
 
 }  // namespace rocklock::bench

@@ -14,7 +14,7 @@ namespace rocklock::bench {
 
 // The protocol that the clients of a server use.
 enum class Speech : std::uint8_t {
-    // As in bench_daemon. For Rocklock: frames.
+    // The protocol that bench_daemon uses; for Rocklock, frames.
     its_own,
     // For Rocklock: JSON over HTTP, on the same socket.
     http,
@@ -27,7 +27,7 @@ struct Locking {
 };
 
 // Adds the clients of a server if it can be started. One thread drives all clients. If a Rocklock
-// server cannot be started, it ends the program.
+// server cannot be started, ends the program.
 void add_clients(std::vector<Contender>& contenders, Setting& setting, const std::string& name,
                  const Locking& locking);
 
@@ -44,7 +44,8 @@ private:
     Database database_;
 };
 
-// RocksDB's own locks: one pessimistic transaction puts the owner, another one removes it.
+// RocksDB's own locks: a pessimistic transaction puts the owner of the lock, and another one
+// removes it.
 class TransactionDb {
 public:
     TransactionDb(const std::string& folder, bool synced);

@@ -19,8 +19,8 @@ class RedisStore final : public Client {
 public:
     using Client::Client;
 
-    // Creates `count` keys with the names of locks and an owner. If `end` is given, all keys expire
-    // then.
+    // Creates `count` keys. Each has the name of a lock, and an owner as its value. If `end` is
+    // given, all keys expire at that time.
     void fill(std::size_t count, std::optional<WallTime> end = {});
     // Returns the number of keys that Redis reports.
     std::uint64_t keys();

@@ -15,7 +15,7 @@ struct Sample {
     double seconds = 0;
     // The number of completed operations, per client.
     std::vector<std::uint64_t> done;
-    // The durations of the operations that clients wait for.
+    // The durations of the operations for which clients wait.
     Latencies waits;
     // The processor time of this process during the round, and its memory at the end.
     double processor_seconds = 0;
@@ -32,12 +32,13 @@ struct Sample {
 };
 
 double rate_of(const Sample& sample);
-// The median and the 99th percentile of the waits, in microseconds.
+// Return the median and the 99th percentile of the waits, in microseconds.
 double half_of(const Sample& sample);
 double one_of_a_hundred_of(const Sample& sample);
 // Returns jains_index() of the operations per client.
 double fairness_of(const Sample& sample);
-// Return microseconds of processor time per operation: of clients and server together, and of each.
+// Return the processor time per operation in microseconds: of clients and server together, of the
+// clients, and of the server.
 double thrift_of(const Sample& sample);
 double thrift_of_clients(const Sample& sample);
 double thrift_of_server(const Sample& sample);
@@ -54,11 +55,11 @@ class Server;
 struct Contender {
     std::string name;
     std::function<Sample()> round;
-    // The processor time and the memory of this server are included. May be null.
+    // The samples include the processor time and the memory of this server. May be null.
     const Server* server = nullptr;
 };
 
-// Returns `contender` with this server.
+// Returns `contender` with `server` as its server.
 Contender served_by(const Server* server, Contender contender);
 
 }  // namespace rocklock::bench

@@ -1,4 +1,4 @@
-// Scenarios: many clients that want the same resources, and the metrics that are reported.
+// Scenarios: many clients that use the same resources, and the metrics that are reported.
 //
 //     bench_scenarios ──► Scenario::run(Setting&) ──► points and rows, one JSON object per line
 //
@@ -7,7 +7,7 @@
 //
 // To add a scenario: write a file with a function that returns a Scenario, add the function to
 // all.hpp and to the list in main.cpp, and add the file to bench/meson.build. Setting::measure()
-// lets the contestants take turns and prints the points of the charts; compare() prints a row with
+// runs the contestants alternately and prints the points of the charts; compare() prints a row with
 // ratios.
 #pragma once
 
@@ -41,7 +41,7 @@ struct Chart {
     Scale x_scale = Scale::log;
     std::string y;
     Scale y_scale = Scale::log;
-    // "more" or "less" is better; empty if neither is.
+    // "more" if greater values are better, "less" if smaller values are better, otherwise empty.
     std::string better;
 };
 
@@ -62,8 +62,8 @@ struct Scenario {
     std::string says;
     std::vector<Chart> charts;
     std::function<void(Setting&)> run;
-    // The kind of requests that Sample::waits contains, such as "readers". Empty: all requests. The
-    // same for Sample::other_waits.
+    // The kinds of requests that Sample::waits and Sample::other_waits measure, such as "readers".
+    // Empty: all requests.
     std::string waits_of{};
     std::string other_waits_of{};
 };
@@ -110,11 +110,11 @@ public:
 
     // Opens an embedded store in a folder that is removed after the scenario.
     Database open(Store store);
-    // Connects to a daemon with such a store through its socket. Starts the daemon at the first
-    // call.
+    // Connects to a daemon that has a store of this kind, through its socket. The first call starts
+    // the daemon.
     Database connect(Store store);
-    // Returns the daemon or server with this name of bench_daemon, and starts it at the first call.
-    // Returns null, and reports the server as left out, if it cannot be started.
+    // Returns the server with this name in bench_daemon. The first call starts it. If it cannot be
+    // started, reports it as left out and returns null.
     const Server* server(const std::string& name);
     // Returns the description of a server that the scenario starts and stops itself, in `folder`.
     Contestant contestant(const std::string& name, const std::string& folder) const;
@@ -123,7 +123,8 @@ public:
     // Creates a folder that is removed after the scenario.
     std::string folder();
 
-    // Runs each contestant once per round, in turn, after a warm-up round that is not counted.
+    // Runs a warm-up round, which is not counted, and then the rounds. Each round runs all
+    // contestants once, one after the other.
     using Rounds = std::vector<std::vector<Sample>>;
     Rounds in_turn(const std::vector<Contender>& contenders) const;
     // Reports on stderr that a step of the scenario is complete.
@@ -140,8 +141,8 @@ public:
 
     void point(const std::string& chart, const std::string& series, const std::string& x,
                const std::vector<double>& values);
-    // Prints a row with the ratio of our values to theirs, so that a greater ratio is better for
-    // us.
+    // Prints a row with the ratio of the two contestants. The ratio is computed so that a greater
+    // ratio is better for `ours`.
     void compare(const Comparison& what, const std::vector<Sample>& ours,
                  const std::vector<Sample>& theirs);
     void row(const Row& row);

@@ -40,7 +40,7 @@ Sample work(Database& database, std::size_t workers, std::chrono::milliseconds d
 Guard take(Worker& worker, std::vector<LockRequest> locks, Latencies& waits);
 Guard take(Worker& worker, const std::string& resource, Mode mode = Mode::write);
 
-// Sleeps for `duration`, as a client does that works under its lock.
+// Sleeps for `duration`, to simulate a client that works while it holds a lock.
 void hold(std::chrono::microseconds duration);
 
 // Random numbers less than `end` with a Zipf distribution: the k-th number has a probability

@@ -21,7 +21,8 @@ Database open_store(const std::string& folder);
 void fill(TableService& tables, const std::string& table, std::size_t items,
           std::size_t item_bytes);
 AttributeMap key_of(std::size_t item);
-// Returns a page of a customer's orders that begins with the given one; at most 1 MB.
+// Returns a page of at most 1 MB with orders of one customer. The page begins with the order
+// `item`.
 Page page_from(TableService& tables, const std::string& table, std::size_t item,
                std::optional<std::size_t> limit);
 
@@ -29,7 +30,7 @@ Page page_from(TableService& tables, const std::string& table, std::size_t item,
 struct Filled {
     double items_a_second = 0;
     double resident_bytes = 0;
-    // The resident memory after all items have been read, too.
+    // The resident memory after all items have also been read.
     double resident_bytes_read = 0;
     // The size on disk after the store was closed.
     double bytes_on_disk = 0;
