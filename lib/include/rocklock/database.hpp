@@ -133,9 +133,9 @@ public:
     // or times that violate the constraints of SessionOptions), limit_exceeded (note and metadata),
     // io_error, no_space, closing.
     Result<Session> open_session(std::string_view principal, SessionOptions options = {});
-    // Resumes a session that was detached, or that outlived its process, and renews it. Only the
-    // times in `options` are used; the session keeps its lease, note and metadata. Errors:
-    // not_owner, session_expired, session_not_found, invalid_argument, io_error, no_space, closing.
+    // Resumes a session that was detached, or that outlived its process, and renews it. `lease`,
+    // `note` and `metadata` of `options` are ignored: the session keeps its own. Errors: not_owner,
+    // session_expired, session_not_found, invalid_argument, io_error, no_space, closing.
     Result<Session> resume_session(const SessionCredentials& credentials,
                                    SessionOptions options = {});
 

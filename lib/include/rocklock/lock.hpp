@@ -96,8 +96,8 @@ struct LockClass {
 
 // ---- Requests ----
 
-// Ends a session when its processes or its connection end, in addition to its lease. Only the
-// daemon does this; in a program that embeds the library, the value has no effect.
+// What ends a session, in addition to the end of its lease. Used by the daemon only; in a program
+// that embeds the library, the value has no effect.
 enum class Bound : std::uint8_t { none, process, connection };
 
 // A process. The start time distinguishes it from a later process with the same number.
@@ -288,8 +288,8 @@ struct Convert {
 };
 
 struct Released {
-    // `released`; `held` if only the count was decremented; otherwise how the grant had ended
-    // before.
+    // `released`; `held` if only the count was decremented; `broken` after Break; otherwise how the
+    // grant had ended before.
     Outcome outcome = Outcome::released;
     std::uint32_t count = 0;
     // If the grant had ended before: the principal that ended it, the reason and the time.
@@ -414,6 +414,7 @@ struct LockView {
     std::string resource;
     // The class that applies to the resource. The default class has an empty pattern.
     LockClass lock_class;
+    // Oldest first. If the texts exceed 1 MB, the oldest holders have no note and no metadata.
     std::vector<Holder> holders;
     std::vector<Waiter> waiters;
     // The token of the last remembered grant of this name; 0 if there is none.
@@ -435,7 +436,7 @@ struct ListLocks {
     bool contended = false;
     // The principal of the caller: its rows are marked as `you`.
     std::string asker;
-    // The maximum number of locks in the page: 1 to 10,000.
+    // The maximum number of locks in the page: 1 to 10,000. A page also ends after 1 MB.
     std::uint32_t limit = 1000;
     // The `next` of the previous page; empty for the first page.
     std::string next;
@@ -556,8 +557,7 @@ public:
 
     // Returns the holders, the waiters and the last holder of a resource.
     virtual Result<LockView> show(std::string_view resource) = 0;
-    // Returns the holders, ordered by resource and grant. Errors: invalid_argument (`limit` or
-    // `next`).
+    // Returns a page of holders. Errors: invalid_argument (`limit` or `next`).
     virtual Result<LockPage> list(const ListLocks& request) = 0;
     // Returns the live sessions of `principal` in the order in which they were opened. If
     // `principal` is empty, returns those of all principals.
@@ -573,11 +573,11 @@ public:
     virtual bool holds(const SessionId& session, std::string_view resource, Mode mode) = 0;
     // Returns the classes, most specific first.
     virtual std::vector<LockClass> classes() = 0;
-    // Returns the current edges from waiters to the sessions for which they wait; at most 10,000.
+    // Returns the edges from waiters to the sessions for which they wait: at most 10,000 and 1 MB.
     virtual std::vector<WaitEdge> wait_graph() = 0;
     // Returns the last 16 deadlocks that were refused, oldest first.
     virtual std::vector<Deadlock> recent_deadlocks() = 0;
-    // Returns at most `limit` forced changes with a sequence greater than `after`, in order.
+    // Returns the forced changes after the sequence `after`, in order: at most `limit` and 1 MB.
     virtual Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) = 0;
     virtual LockStatistics statistics() = 0;
     // Returns at most `limit` (1 to 1,000) rows of each kind.

@@ -23,7 +23,7 @@ enum class EventType : std::uint8_t {
     granted,
     // Another session began to wait for a resource of this grant.
     wanted,
-    // The last third of the session's lease has begun.
+    // A third of the session's lease is left.
     warned,
     // The mode of the grant has changed. After an upgrade, the grant also has a new token.
     converted,
@@ -70,7 +70,7 @@ struct WatchRequest {
     std::string prefix;
     // Returns events with greater sequences than this one. 0: from the oldest event that is kept.
     std::uint64_t after = 0;
-    // The maximum number of events in the page: 1 to 10,000.
+    // The maximum number of events in the page: 1 to 10,000. A page also ends after 1 MB.
     std::uint32_t limit = 1000;
     // The time to wait for the first matching event. Zero: do not wait. no_limit: wait without a
     // limit.
@@ -82,15 +82,15 @@ struct EventPage {
     std::vector<LockEvent> events;
     // The `after` of the next request.
     std::uint64_t after = 0;
-    // Events are missing between the request's `after` and this page, which begins with the oldest
-    // event that is kept. A client that follows the lock table must list the locks again. Always
-    // set if `after` is from before a restart.
+    // Whether events are missing between the request's `after` and this page, which then begins
+    // with the oldest event that is kept. If so, a client that maintains a copy of the lock table
+    // must list the locks again. Always true if `after` is from before a restart.
     bool gap = false;
 };
 
 struct HistoryRequest {
     std::string resource;
-    // 1 to 1,000.
+    // The maximum number of rows in the page: 1 to 1,000. A page also ends after 1 MB.
     std::uint32_t limit = 100;
     // The `next` of the previous page; empty for the first page.
     std::string next{};
