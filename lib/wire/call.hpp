@@ -56,7 +56,7 @@ struct ShowLock {
 
 struct ListSessions {
     std::string principal;
-    // 1 to 10,000.
+    // The maximum number of sessions in the page: 1 to 10,000. A page also ends after 1 MB.
     std::uint32_t limit = 1000;
     // The `next` of the previous page; empty for the first page.
     std::string next;
