@@ -63,8 +63,8 @@ std::string name_of(std::uint32_t uid) {
     return uid == static_cast<std::uint32_t>(-1) ? "TCP" : user_name(uid);
 }
 
-// `pong` is null if the manager does not run.
-void print_json(const ManagerChoice& choice, const Pong* pong, const Users& users) {
+// `pong` is null if the manager does not run, and `users` is null if they are unknown.
+void print_json(const ManagerChoice& choice, const Pong* pong, const Users* users) {
     JsonWriter json;
     const auto text = [&json](std::string_view name, std::string_view value) {
         json.key(name);
@@ -87,9 +87,11 @@ void print_json(const ManagerChoice& choice, const Pong* pong, const Users& user
             json.key("UptimeMs");
             json.number(pong->uptime->count());
         }
+    }
+    if (users != nullptr) {
         json.key("Users");
         json.begin_array();
-        for (const auto& [uid, sessions] : users) {
+        for (const auto& [uid, sessions] : *users) {
             json.begin_object();
             json.key("Uid");
             json.number(uid);
@@ -104,7 +106,7 @@ void print_json(const ManagerChoice& choice, const Pong* pong, const Users& user
     print(json.text());
 }
 
-void print_text(const ManagerChoice& choice, const Pong* pong, const Users& users) {
+void print_text(const ManagerChoice& choice, const Pong* pong, const Users* users) {
     print("manager   " + std::string(word_of(choice.kind)) + ", on " + printable(choice.socket));
     print("because   " + printable(choice.reason));
     print("excludes  " + reach_of(choice.kind));
@@ -115,8 +117,9 @@ void print_text(const ManagerChoice& choice, const Pong* pong, const Users& user
     print("store     " + printable(pong->store) + " (" + pong->durability + ")");
     print("state     runs" + (pong->uptime ? " for " + format_duration(*pong->uptime) : "") +
           ", pid " + std::to_string(pong->pid) + ", version " + printable(pong->version));
+    if (users == nullptr) return;
     std::string list;
-    for (const auto& [uid, sessions] : users) {
+    for (const auto& [uid, sessions] : *users) {
         list += (list.empty() ? "" : ", ") + name_of(uid) + " (" + std::to_string(sessions) +
                 (sessions == 1 ? " session)" : " sessions)");
     }
@@ -138,15 +141,15 @@ int status_verb(const Arguments& arguments) {
     const auto show = arguments.has("json") ? print_json : print_text;
     const auto pong = (*manager)->ask<Pong>(Call{Ping{}, {}, {}});
     if (!pong) {
-        show(*choice, nullptr, {});
+        show(*choice, nullptr, nullptr);
         return fail(pong.error());
     }
     const auto users = users_of(**manager);
     if (!users) {
-        show(*choice, &*pong, {});
+        show(*choice, &*pong, nullptr);
         return fail(users.error());
     }
-    show(*choice, &*pong, *users);
+    show(*choice, &*pong, &*users);
     return exit_status::done;
 }
 

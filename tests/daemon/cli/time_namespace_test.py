@@ -1,5 +1,6 @@
 """Clients in another time namespace than the daemon, where leases cannot be interpreted."""
 
+import json
 import subprocess
 
 import tap
@@ -44,6 +45,12 @@ class TimeNamespace(Sandbox):
         self.assertEqual(done.returncode, 64)
         self.assertIn(f"pid {self.daemon_pid()}", done.stdout)
         self.assertIn("time namespace", done.stderr)
+
+    def test_status_omits_users_that_it_cannot_list(self):
+        self.acquire("held")
+        self.assertIn("users     ", self.rocklock("status").stdout)
+        self.assertNotIn("users", self.elsewhere("100000", "status").stdout)
+        self.assertNotIn("Users", json.loads(self.elsewhere("100000", "status", "--json").stdout))
 
     def test_a_namespace_without_an_offset_is_accepted(self):
         done = self.elsewhere("0", "run", "a", "--", "echo", "ran")
