@@ -9,9 +9,15 @@
 namespace rocklock {
 namespace {
 
-Error misused(const Verb& verb, const std::string& what) {
+// `advice` says what the help text of the verb does.
+Error misused(const Verb& verb, const std::string& what,
+              std::string_view advice = "lists the options") {
     return {ErrorCode::invalid_argument,
-            what + "; `rocklock " + std::string(verb.name) + " --help` lists them"};
+            what + "; `rocklock " + std::string(verb.name) + " --help` " + std::string(advice)};
+}
+
+Error wrong_operands(const Verb& verb, const std::string& what) {
+    return misused(verb, what, "describes the operands and options");
 }
 
 // Finds the option with this name, which includes the dashes.
@@ -102,9 +108,9 @@ Result<void> check_operands(const Verb& verb, const Arguments& arguments) {
                      [](const std::string& operand) { return operand.empty(); })) {
         return {};
     }
-    return misused(verb, std::string(verb.operands.substr(0, verb.operands.find_first_of(" ."))) +
-                             " must not be empty; usage: rocklock " + std::string(verb.name) + " " +
-                             std::string(verb.operands));
+    const std::string name(verb.operands.substr(0, verb.operands.find_first_of(" .")));
+    return wrong_operands(verb, name + " must not be empty; usage: rocklock " +
+                                    std::string(verb.name) + " " + std::string(verb.operands));
 }
 
 // Returns the text with each byte outside ASCII as \xNN, so that an error message can show it.
@@ -125,7 +131,7 @@ std::string escaped_bytes(std::string_view text) {
 // Operands and values are sent as text and must be UTF-8. Paths and commands may contain any bytes.
 Result<void> check_utf8(const Verb& verb, const Arguments& arguments) {
     const auto refused = [&](std::string_view what, const std::string& text) {
-        return misused(
+        return wrong_operands(
             verb, std::string(what) + " must be UTF-8, and '" + escaped_bytes(text) + "' is not");
     };
     const auto wanted = verb.operands.substr(0, verb.operands.find_first_of(" ."));
@@ -145,10 +151,11 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
     const auto count = static_cast<int>(arguments.operands.size());
     if (verb.takes_command && arguments.has("command")) {
         if (!arguments.command.empty()) {
-            return misused(verb, "the command is given twice, with -c and after --: give it once");
+            return wrong_operands(verb,
+                                  "the command is given twice, with -c and after --: give it once");
         }
     } else if (verb.takes_command && (!separated || arguments.command.empty())) {
-        return misused(verb, "the command to run is missing: write it after --");
+        return wrong_operands(verb, "the command to run is missing: write it after --");
     }
     const bool too_many = verb.max_operands >= 0 && count > verb.max_operands;
     if (count < verb.min_operands || too_many) {
@@ -156,8 +163,9 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
             too_many ? "unexpected operand '" +
                            arguments.operands[static_cast<std::size_t>(verb.max_operands)] + "'"
                      : "an operand is missing";
-        return misused(verb, wrong + "; usage: rocklock " + std::string(verb.name) +
-                                 (verb.operands.empty() ? "" : " ") + std::string(verb.operands));
+        return wrong_operands(verb, wrong + "; usage: rocklock " + std::string(verb.name) +
+                                        (verb.operands.empty() ? "" : " ") +
+                                        std::string(verb.operands));
     }
     return {};
 }

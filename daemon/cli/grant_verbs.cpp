@@ -223,8 +223,8 @@ int release_verb(const Arguments& arguments) {
     if (!released) return fail(released.error());
     if (arguments.has("json")) print(write_reply(*released));
     if (released->outcome != Outcome::released && released->outcome != Outcome::held) {
-        complain("the grant was not released, because it had already ended: it was " +
-                 describe_ending(ending_in(*released)));
+        complain("the grant was not released, because it had already ended: " +
+                 explain_ending(ending_in(*released)));
         return exit_status::lost;
     }
     if (!arguments.has("json") && !arguments.has("quiet")) {

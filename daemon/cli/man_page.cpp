@@ -89,7 +89,9 @@ std::string closing_sections() {
                  {"76", "The lock was lost, has already ended, or is unknown."},
                  {"77", "The request is not allowed."},
                  {"126, 127", "run: the command cannot be executed; the command was not found."},
-                 {"128+n", "run: signal n ended the command."}}) +
+                 {"128+n",
+                  "run: signal n ended the command, or run received it while it waited for the "
+                  "lock."}}) +
            list(
                "ENVIRONMENT",
                {{"ROCKLOCK_SESSION",
@@ -97,7 +99,7 @@ std::string closing_sections() {
                 {variables,
                  "The value of the option of the same name if the option is not given. No other "
                  "option has a variable. ROCKLOCK_DB applies to serve, db check, db stats "
-                 "and db restore."},
+                 "and db restore, and ROCKLOCK_LEASE to run, acquire and steal."},
                 {"ROCKLOCK_CONFIG", "The file to read instead of /etc/rocklock.conf."},
                 {"NO_COLOR", "If it is set and not empty, titles are not printed in bold."}}) +
            list("FILES",

@@ -69,11 +69,15 @@ std::string describe_holder(const Holder& holder, WallTime now) {
 
 std::string describe_ending(const Ending& ending) {
     std::string text(word(ending.outcome));
-    if (ending.outcome == Outcome::already_released) text = "released already";
+    if (ending.outcome == Outcome::already_released) text = "released";
     if (!ending.by.empty()) text += " by " + printable(ending.by);
     if (ending.at != WallTime{}) text += " at " + format_time(ending.at);
     if (!ending.reason.empty()) text += ": " + printable(ending.reason);
     return text;
+}
+
+std::string explain_ending(const Ending& ending) {
+    return (ending.outcome == Outcome::expired ? "it " : "it was ") + describe_ending(ending);
 }
 
 std::string describe_ask(const Wanted& wanted, WallTime now) {
@@ -103,7 +107,7 @@ std::string explain(const Error& error, WallTime now) {
     for (const auto& step : error.cycle) {
         text += "\n  " + printable(step.principal) + " waits for " + printable(step.resource);
     }
-    if (error.ended) text += "\n  it was " + describe_ending(*error.ended);
+    if (error.ended) text += "\n  " + explain_ending(*error.ended);
     if (error.policy) {
         // The message already says when to retry.
         text += "\n  policy for stealing: " + std::string(word(*error.policy));

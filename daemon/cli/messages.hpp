@@ -30,6 +30,9 @@ std::string explain_quietly(const Error& error);
 // Returns "expired at 2026-11-21T09:30:00.000Z" or "broken by ann at ...: reason".
 std::string describe_ending(const Ending& ending);
 
+// Returns the same as a sentence: "it expired at ..." or "it was broken by ann at ...: reason".
+std::string explain_ending(const Ending& ending);
+
 // Returns "ann asks to take over orders/42, and may do so in 59s, at 2026-11-21T09:30:00.000Z, if
 // the holder does not answer: ...". `wanted` must have `answer_by`.
 std::string describe_ask(const Wanted& wanted, WallTime now);

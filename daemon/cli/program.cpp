@@ -49,7 +49,7 @@ int no_such_verb(const std::vector<std::string>& words) {
     const std::string name = printable(words.front());
     const auto family = list_of_verbs(words.front() + " ");
     if (family.empty()) {
-        complain("there is no verb '" + name + "'; `rocklock --help` lists them");
+        complain("there is no verb '" + name + "'; `rocklock --help` lists the verbs");
         return exit_status::usage;
     }
     if (words.size() > 1 && asks_for_help(words[1])) {

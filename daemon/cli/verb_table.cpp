@@ -54,10 +54,11 @@ constexpr VerbRow verb_rows[] = {
      "rocklock serve --db ./locks --socket ./locks.sock"},
     {"run", "RESOURCE... -- COMMAND [ARG...]", "@locks, @where", run_verb,
      "Acquires a lock, runs the command, releases the lock, and exits with the command's status.\n"
-     "Exit status 75: another session holds the lock; 76: the lock was lost and the command was\n"
-     "stopped. If a system manager is configured, the lock applies to all programs of this\n"
-     "machine; otherwise, only to the processes of this user. `rocklock status` shows the "
-     "manager.\n"
+     "Exit status 75: another session holds the lock; 76: the lock was lost while the command "
+     "ran.\n"
+     "If a system manager is configured, the lock applies to all programs of this machine;\n"
+     "otherwise, only to the processes of this user. `rocklock status` shows the manager.\n"
+     "With -c, the command is one text for the shell: run RESOURCE... -c COMMAND\n"
      "-n, -w, -c, -s, -x and -e have the meaning that they have for flock.\n"
      "If the name of a resource begins with a dash, write -- before it: run -- -x -- ./report.sh",
      "rocklock run nightly-report -- ./report.sh"},
@@ -73,7 +74,8 @@ constexpr VerbRow verb_rows[] = {
      "Changes the mode of a grant. Requires ROCKLOCK_SESSION.",
      "rocklock convert \"$ROCKLOCK_GRANT\" --mode read"},
     {"answer", "GRANT", "@where, @json, @quiet", answer_verb,
-     "Allows or refuses requests to steal or release a grant. Requires ROCKLOCK_SESSION.",
+     "Allows or refuses requests to take over a grant, or releases it for waiters.\n"
+     "Requires ROCKLOCK_SESSION.",
      "rocklock answer \"$ROCKLOCK_GRANT\" --allow"},
     {"ls", "[PREFIX]", "@where, @json, @table", list_verb, "Lists the locks and their holders.",
      "rocklock ls orders/"},
@@ -119,7 +121,8 @@ constexpr VerbRow verb_rows[] = {
      "rocklock drafts rm 3745123"},
     {"status", "", "@json", status_verb,
      "Shows which lock manager is used and why, its store, process and users.\n"
-     "A lock excludes only clients of the same manager. Exit status 69: it is not running.",
+     "A lock excludes only clients of the same manager. Exit status 69: the manager is not\n"
+     "running.",
      "rocklock status"},
     {"db check", "", "@store, @json", db_check_verb,
      "Reads every byte of a store that is not open, and reports damage.\n"
@@ -208,7 +211,8 @@ constexpr OptionRow option_rows[] = {
      "time until the lock expires if it is not renewed (from its class, or 30s)", "@locks"},
     {"lease", "DURATION", "new lease of the session", "renew"},
     {"lease", "DURATION", "lease of a new session (30s)", "steal"},
-    {"active", "", "mark the session as active, so that the lock is not stolen as idle", "renew"},
+    {"active", "",
+     "mark the session as active: the steal policy idle then protects its locks again", "renew"},
     {"allow", "",
      "allow the requested steal; if none was requested, release the lock for its waiters",
      "answer"},
@@ -219,11 +223,11 @@ constexpr OptionRow option_rows[] = {
     {"note", "TEXT", "note that other users see", "@locks", false, true},
     {"on-lost", "term|kill|ignore",
      "signal if the lock is lost: TERM, then KILL after 5s; KILL; or none (term)", "run"},
-    {"wait-group", "", "hold the lock until all processes that the command started have ended",
-     "run"},
+    {"wait-group", "",
+     "hold the lock until all processes of the command's process group have ended", "run"},
     {"command", "COMMAND",
-     "run this command with $SHELL -c, or /bin/sh -c, instead of one after --", "run", false, false,
-     "c"},
+     "pass this text to $SHELL -c, or to /bin/sh -c, instead of a command after --", "run", false,
+     false, "c"},
     {"E", "N", "exit status if another session holds the lock (75)", "run", false, false,
      "conflict-exit-code"},
     {"json-status", "FD", "write the events of the run to this file descriptor, as JSON", "run"},
@@ -278,7 +282,7 @@ constexpr OptionRow option_rows[] = {
     {"no-start", "", "do not start a daemon if none is running", "@where, @socket, watch"},
     {"json", "", "print JSON, one object per line", "@json"},
     {"quiet", "", "do not print the holders of the lock or requests for it", "run"},
-    {"quiet", "", "print only the result; omit the names of holders from errors", "@quiet"},
+    {"quiet", "", "print no messages on success; omit the names of holders from errors", "@quiet"},
     {"no-color", "", "do not print titles in bold (as with NO_COLOR)", "@table"},
 };
 

@@ -442,7 +442,7 @@ void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
     const auto now = boot_now();
     if (renewed != nullptr) {
         for (const auto& lost : renewed->lost) {
-            if (lost.grant == grant_.id) lose("it was " + describe_ending(lost.ending), true);
+            if (lost.grant == grant_.id) lose(explain_ending(lost.ending), true);
         }
         report_wanted(renewed->wanted);
         // Renewals do not extend a grant beyond its `cap`, which max_hold sets.
@@ -490,7 +490,7 @@ std::string Runner::why_lost(const Error& error) {
     limits.deadline = steady_clock::now() + milliseconds{200};
     auto ending = error.ended;
     if (!ending) ending = find_ending(manager_, {session_.id, session_.secret}, grant_.id, limits);
-    return ending ? "it was " + describe_ending(*ending) : error.message;
+    return ending ? explain_ending(*ending) : error.message;
 }
 
 void Runner::stop_if_due(BootTime now) {
@@ -567,7 +567,7 @@ std::string Runner::ended_before(const Result<Reply>& reply) {
         case Outcome::stolen:
         case Outcome::broken:
         case Outcome::transferred:
-            return "it was " + describe_ending(ending_in(*released));
+            return explain_ending(ending_in(*released));
         default:
             return {};
     }
