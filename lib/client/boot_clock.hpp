@@ -1,5 +1,6 @@
-// Detects a daemon whose boot clock is not that of this process. Deadlines of leases are times of
-// the boot clock, so both must have the same one. In another time namespace it has an offset.
+// Detects a daemon with a boot clock that differs from that of this process. Because the deadlines
+// of leases are times of the boot clock, both must have the same boot clock. In different time
+// namespaces, the boot clocks differ.
 #pragma once
 
 #include <string>
