@@ -121,7 +121,7 @@ struct Wanted {
     std::optional<WallTime> answer_by{};
 };
 
-// A grant that has ended, but not by a request of its own session.
+// A grant that has expired, or was stolen or broken.
 struct LostGrant {
     GrantId grant{};
     Ending ending;
@@ -135,8 +135,7 @@ struct SessionInfo {
     std::chrono::milliseconds remaining{};
     BootTime deadline;
     WallTime deadline_wall;
-    // In the response to a renewal: the events since the previous renewal. At most the newest 100
-    // of each.
+    // In the response to a renewal: at most the newest 100 of each since the previous renewal.
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;
     // Set by LockService::authenticate() only; never sent over a socket.
@@ -265,14 +264,17 @@ struct Acquire {
     // The grant ends this long after it was given, or earlier if a class has a shorter max_hold.
     std::optional<std::chrono::milliseconds> max_hold;
     // If a retry has the same id and equal `locks`, `held` and `max_hold`, it gets the same grant.
-    // If these differ, it fails with parameter_mismatch. At most 256 bytes. Empty: no id.
+    // If the first request still waits, it is cancelled, and the retry takes its place in the
+    // queue. If the members differ, the retry fails with parameter_mismatch. At most 256 bytes.
+    // Empty: no id.
     std::string request_id;
 };
 
 // Changes the modes of a held grant. A downgrade takes effect immediately and keeps the token. An
 // upgrade waits for the other holders, ahead of the queue, and gets a new token. A conversion that
-// fails leaves the grant unchanged. While a conversion of a grant waits, another one of the same
-// grant fails with invalid_argument.
+// fails does not change the grant. Errors: conflict, patience_expired, deadlock, queue_full,
+// limit_exceeded; kind_mismatch if the grant has permits; invalid_argument also if another
+// conversion of the grant waits.
 struct Convert {
     using Answer = Grant;
     SessionId session;
@@ -363,9 +365,9 @@ struct EndSession {
 // those that wait for it. It counts as activity of the holder's session, and has no other effect if
 // no session wants the grant. The last answer applies until the grant ends.
 //
-// If `allow` is true, each session that has asked may steal the grant from now on, and the holder
-// keeps it until one does. If no session has asked, the grant is released to the waiters, whatever
-// its count is.
+// If `allow` is true, each session that has asked may now steal the grant, and the holder keeps it
+// until one does. If no session has asked, the grant is released to the waiters, whatever its count
+// is.
 //
 // If `allow` is false, a session that has asked may not steal the grant, and may ask again after
 // the class's `steal_after`. Waiters continue to wait.
@@ -496,8 +498,7 @@ struct AuditRow {
 
 // ---- Notices to holders ----
 
-// A grant has ended, but not by a request of its own session. Sent once for each grant, after the
-// end is durable.
+// A grant has expired, or was stolen or broken. Sent once for each grant, after the end is durable.
 struct LostNotice {
     SessionId session;
     Grant grant;
