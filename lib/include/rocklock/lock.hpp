@@ -191,8 +191,7 @@ struct ClosedSession {
 struct CloseSession {
     using Answer = ClosedSession;
     SessionId session;
-    // The reason that is recorded for the grants that end with the session. Set by the server if
-    // the client did not close the session itself.
+    // For servers: why they close the session. Recorded for the grants that end with it.
     std::string reason{};
 };
 
@@ -366,8 +365,8 @@ struct EndSession {
 // no session wants the grant. The last answer applies until the grant ends.
 //
 // If `allow` is true, each session that has asked may now steal the grant, and the holder keeps it
-// until one does. If no session has asked, the grant is released to the waiters, whatever its count
-// is.
+// until one does. If no session has asked but sessions wait, the grant is released, even if its
+// count is greater than 1.
 //
 // If `allow` is false, a session that has asked may not steal the grant, and may ask again after
 // the class's `steal_after`. Waiters continue to wait.
@@ -560,8 +559,7 @@ public:
     virtual Result<LockView> show(std::string_view resource) = 0;
     // Returns a page of holders. Errors: invalid_argument (`limit` or `next`).
     virtual Result<LockPage> list(const ListLocks& request) = 0;
-    // Returns the live sessions of `principal` in the order in which they were opened. If
-    // `principal` is empty, returns those of all principals.
+    // Returns the live sessions of `principal`, or of all principals if it is empty, oldest first.
     virtual Result<std::vector<SessionView>> sessions(std::string_view principal) = 0;
     // Returns the live grants of a session, oldest first.
     virtual Result<std::vector<Grant>> grants(const SessionId& session) = 0;
