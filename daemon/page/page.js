@@ -99,7 +99,8 @@ function duration(ms) {
 const shown_time = () => (stale ? answered_time : Date.now());
 const ago = (time) => duration(shown_time() - Date.parse(time));
 const left_of = (row) => (row.RemainingMs || 0) - (stale ? 0 : performance.now() - answered_at);
-const mode_of = (row) => (row.Permits ? row.Permits + " permits" : row.Mode) + (row.Subtree ? " and below" : "");
+const permits = (count) => count + (count === 1 ? " permit" : " permits");
+const mode_of = (row) => (row.Permits ? permits(row.Permits) : row.Mode) + (row.Subtree ? " and below" : "");
 
 // Returns `word` quoted for a POSIX shell.
 const quoted = (word) => "'" + word.replaceAll("'", "'\\''") + "'";

@@ -308,6 +308,15 @@ class Page(Sandbox):
         self.assertEqual(notes["orders"], "prices of May")
         self.assertEqual(notes["customers"], "prices of Maybecause of orders")
 
+    def test_permits_are_counted(self):
+        self.locks.call("PutClass", Pattern="seats", Permits=3)
+        for count in (1, 2):
+            answer = self.locks.call("Acquire", Principal="ann", LeaseMs=600_000,
+                                     Locks=[{"Resource": "seats", "Permits": count}])
+            self.assertEqual(answer.status, 200, answer.json)
+        self.open()
+        self.assertEqual(sorted(row[1] for row in self.cells()), ["1 permit", "2 permits"])
+
     def test_locks_with_waiters_are_listed_first(self):
         self.acquire("a", "ann")
         self.acquire("z", "ann")
