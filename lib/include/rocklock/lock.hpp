@@ -37,7 +37,8 @@ inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds:
 
 // ---- Classes: the policy of a kind of resource ----
 
-// Fowler's three offline locks. The policy determines the mode for an intent:
+// The three types of Fowler's Pessimistic Offline Lock. The policy determines the mode for an
+// intent:
 //
 //                        to edit       to read
 //     exclusive_write    write         no lock: the request fails with invalid_argument
