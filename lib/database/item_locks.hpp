@@ -22,8 +22,8 @@ Result<std::optional<std::string>> resource_of(TableService& tables, const std::
 Result<std::string> resource_of_bound(TableService& tables, const std::string& table,
                                       const AttributeMap& key);
 
-// Returns the locks of an edit: its additional locks, and one lock for each item, without
-// duplicates (same resource and same options). Errors: as resource_of_bound().
+// Returns the locks of an edit: its additional locks, and the lock of each item, unless an equal
+// lock (same resource and same options) is already included. Errors: as resource_of_bound().
 Result<std::vector<LockRequest>> locks_of(TableService& tables, const EditRequest& request);
 
 // Returns whether the grant covers a resource, in any mode.
