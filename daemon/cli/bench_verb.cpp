@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdio>
 #include <latch>
 #include <mutex>
@@ -45,6 +46,12 @@ public:
     void fail(const Error& error) {
         const std::lock_guard lock(mutex_);
         if (!error_) error_ = error;
+        failed_.notify_all();
+    }
+    // Waits for this time, or until a client fails. There is no result then.
+    void wait_for(milliseconds duration) {
+        std::unique_lock lock(mutex_);
+        failed_.wait_for(lock, duration, [this] { return error_.has_value(); });
     }
     const std::optional<Error>& error() const { return error_; }
     void sort() { std::sort(waits_.begin(), waits_.end()); }
@@ -59,6 +66,7 @@ public:
 
 private:
     std::mutex mutex_;
+    std::condition_variable failed_;
     std::vector<microseconds> waits_;
     // The number of acquires and releases, for each client.
     std::vector<std::uint64_t> pairs_;
@@ -214,7 +222,7 @@ int bench_verb(const Arguments& arguments) {
     }
     ready.arrive_and_wait();
     const auto start = steady_clock::now();
-    std::this_thread::sleep_for(plan->duration);
+    tally.wait_for(plan->duration);
     over = true;
     for (auto& thread : threads) thread.join();
     const auto took = steady_clock::now() - start;
