@@ -207,14 +207,20 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
     auto room = room_in(reserved, request.body.size());
     const auto if_full = std::holds_alternative<ShowEdit>(verb) ? IfFull::replace : IfFull::keep;
     const auto uid = request.uid;
-    auto ask_client = [weak = weak_from_this(), post = post_, number](Call call,
-                                                                      Dispatcher::Done done) {
-        post([weak, number, call = std::move(call), done = std::move(done)] {
+    auto ask_client = [weak = weak_from_this(), post = post_, number](
+                          Call call, EditEndpoint::Replied replied) {
+        post([weak, number, call = std::move(call), replied = std::move(replied)] {
             const auto self = weak.lock();
             if (!self) return;
             // The lock may have to wait. Read on, so that a disconnect is noticed.
             self->take_up_more(number);
-            self->client_session_->ask(call, self->call_number(number), done);
+            const auto asked = self->call_number(number);
+            auto take_back = [session = self->client_session_, asked] {
+                return session->take_back(asked);
+            };
+            self->client_session_->ask(call, asked, [replied, take_back](Result<Reply> reply) {
+                replied(std::move(reply), take_back);
+            });
         });
     };
     services_.edits->ask(

@@ -1,5 +1,6 @@
 #include "service/client_session.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -154,6 +155,13 @@ void ClientSession::confirm(std::uint64_t sent) {
     unconfirmed_count_ = unconfirmed_.size();
 }
 
+bool ClientSession::take_back(std::uint64_t number) {
+    MutexLock lock(mutex_);
+    std::erase_if(unconfirmed_, [&](const Unconfirmed& each) { return each.number == number; });
+    unconfirmed_count_ = unconfirmed_.size();
+    return std::find(given_back_.begin(), given_back_.end(), number) == given_back_.end();
+}
+
 void ClientSession::end_of_input() {
     Disconnect disconnected;
     {
@@ -171,7 +179,9 @@ void ClientSession::hang_up(std::uint64_t read) {
         for (const Unconfirmed& each : unconfirmed_) {
             const bool delivered =
                 each.end && *each.end <= read && !mutated(Mutant::hang_up_revokes);
-            if (!delivered) disconnected.undelivered.push_back(each.grant);
+            if (delivered) continue;
+            disconnected.undelivered.push_back(each.grant);
+            given_back_.push_back(each.number);
         }
         unconfirmed_.clear();
         unconfirmed_count_ = 0;

@@ -66,6 +66,9 @@ public:
     // when its first byte was read. A grant is confirmed if its response ends at or before that
     // position.
     void confirm(std::uint64_t sent) ROCKLOCK_EXCLUDES(mutex_);
+    // Reports that the grant in the reply to the call with this number is not passed to the client.
+    // The caller must then give it back. Returns false if hang_up() has already given it back.
+    bool take_back(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
     // Returns whether there are unconfirmed grants. If not, placed() and confirm() need not be
     // called.
     bool has_unconfirmed() const { return unconfirmed_count_ > 0; }
@@ -114,6 +117,8 @@ private:
     std::atomic<std::uint64_t> last_number_{0};
     boost::unordered_flat_map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
     std::vector<Unconfirmed> unconfirmed_ ROCKLOCK_GUARDED_BY(mutex_);
+    // The calls with grants that hang_up() has given back.
+    std::vector<std::uint64_t> given_back_ ROCKLOCK_GUARDED_BY(mutex_);
     // The size of `unconfirmed_`, readable without the mutex.
     std::atomic<std::size_t> unconfirmed_count_{0};
     // The sessions that end with this connection.

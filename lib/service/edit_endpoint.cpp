@@ -105,13 +105,14 @@ void EditEndpoint::take_over(EditCall edit, Client client) {
 void EditEndpoint::lock_and_read(Call call, std::vector<ItemToLock> items, Client client) {
     const bool given_back = may_give_back(call);
     const auto ask = client.ask;
-    ask(std::move(call), [this, given_back, items = std::move(items),
-                          client = std::move(client)](Result<Reply> reply) {
+    ask(std::move(call), [this, given_back, items = std::move(items), client = std::move(client)](
+                             Result<Reply> reply, TakeBack take_back) {
         if (!reply) return client.done(error_answer(reply.error()));
         ROCKLOCK_ASSERT(std::holds_alternative<Grant>(*reply));
-        threads_.run([this, given_back, items, grant = std::get<Grant>(*std::move(reply)), client] {
+        threads_.run([this, given_back, items, grant = std::get<Grant>(*std::move(reply)), client,
+                      take_back = std::move(take_back)] {
             auto answer = read(grant, items, client.room);
-            if (!answer && given_back) give_back(locks_, grant);
+            if (!answer && given_back && take_back()) give_back(locks_, grant);
             client.done(response_of(std::move(answer)));
         });
     });

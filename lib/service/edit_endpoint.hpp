@@ -32,9 +32,14 @@ public:
     EditEndpoint(TableService& tables, LockService& locks,
                  std::function<void(const Error&)> failed);
 
+    // Called before the grant of a reply is given back, because its items were not read. Returns
+    // false if the grant has already been given back, because the client has disconnected
+    // (ClientSession::take_back).
+    using TakeBack = std::function<bool()>;
+    using Replied = std::function<void(Result<Reply> reply, TakeBack take_back)>;
     // Makes a call in the name of the client. If the client disconnects, the call is cancelled, or
     // its grant is released.
-    using AskClient = std::function<void(Call call, Dispatcher::Done done)>;
+    using AskClient = std::function<void(Call call, Replied replied)>;
     using Done = std::function<void(ServiceAnswer)>;
 
     // The body of a request, the uid of its client, and the room for the items in its answer.

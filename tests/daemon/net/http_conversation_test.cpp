@@ -10,6 +10,8 @@
 
 #include <rocklock/database.hpp>
 
+#include "service/edit_endpoint.hpp"
+
 namespace {
 
 using namespace rocklock;
@@ -32,8 +34,9 @@ struct World {
 class Line {
 public:
     explicit Line(World& world, Caller caller = {4711, 42}, const HttpServices& services = {})
-        : conversation_(std::make_shared<HttpConversation>(
-              std::make_shared<ClientSession>(world.dispatcher, caller),
+        : session_(std::make_shared<ClientSession>(world.dispatcher, caller)),
+          conversation_(std::make_shared<HttpConversation>(
+              session_,
               [this](std::function<void()> run) {
                   const std::lock_guard lock(mutex_);
                   posted_.push_back(std::move(run));
@@ -47,6 +50,8 @@ public:
                                body);
     }
     HttpConversation& conversation() { return *conversation_; }
+    // The client has disconnected without reading anything.
+    void hang_up() { session_->hang_up(0); }
 
     // Returns the responses when at most `outstanding` requests are unanswered, or after a minute.
     std::string answers(std::size_t outstanding = 0) {
@@ -71,6 +76,7 @@ private:
     std::mutex mutex_;
     std::condition_variable arrived_;
     std::deque<std::function<void()>> posted_;
+    std::shared_ptr<ClientSession> session_;
     std::shared_ptr<HttpConversation> conversation_;
 };
 
@@ -302,6 +308,40 @@ BOOST_AUTO_TEST_CASE(counts_large_grants_of_a_burst_before_they_are_made) {
     check_burst("Acquire", lock + R"(,"Held":"count")", 2);
     // The answer is discarded if it does not fit, so nothing is reserved.
     check_burst("Acquire", lock + R"(,"Held":"join")", 2);
+}
+
+BOOST_AUTO_TEST_CASE(gives_the_grant_of_an_edit_without_items_back_only_once) {
+    World world;
+    auto& tables = *world.database.tables().value();
+    CreateTable table;
+    table.table = "bound";
+    table.attributes = {{"id", AttributeType::string}};
+    table.key = {{"id", KeyType::hash}};
+    table.billing = BillingMode::pay_per_request;
+    BOOST_REQUIRE(tables.create_table(table));
+    BOOST_REQUIRE(tables.bind_table({"bound", "bound/{id}"}));
+    EditEndpoint edits(tables, world.database.service(), {});
+    UserBuffers::Account account(4711, 10'000);
+    HttpServices services{false, nullptr, &account};
+    services.edits = &edits;
+
+    Line holder(world, {4711, 42}, services);
+    const auto session =
+        proof_in(holder.call("OpenSession", R"({"Principal":"ann","Bound":"none"})"));
+    const auto acquire = "{" + session + R"(,"Locks":[{"Resource":"bound/1"}],"Held":"count"})";
+    BOOST_TEST(has(holder.call("Acquire", acquire), "HTTP/1.1 200 "));
+    BOOST_TEST(has(holder.call("Acquire", acquire), "\"Count\":1"));
+    {
+        Line editor(world, {4711, 42}, services);
+        editor.send("BeginEdit", "{" + session +
+                                     R"(,"Held":"count","Items":[{"TableName":"bound",)"
+                                     R"("Key":{"id":{"S":"1"}}}]})");
+        // The call is made by answers(), so there is no room for the items any more.
+        const CountedBytes others(&account, 10'000);
+        BOOST_TEST(has(editor.answers(), "HTTP/1.1 503 "));
+        editor.hang_up();
+    }
+    BOOST_TEST(has(holder.call("Acquire", acquire), "\"Count\":2"));
 }
 
 BOOST_AUTO_TEST_CASE(reads_long_bodies_in_the_background_and_continues_after_them) {
