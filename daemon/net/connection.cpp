@@ -167,11 +167,11 @@ void Connection::send() {
 }
 
 void Connection::remind() {
-    reminder_pending_ = false;
-    if (closed_ || !deadline_) return;
-    if (steady_clock::now() >= *deadline_) return hang_up();
-    reminder_pending_ = true;
-    thread_.remind_at(*deadline_, shared_from_this());
+    const auto now = steady_clock::now();
+    if (reminder_at_ && now >= *reminder_at_) reminder_at_.reset();
+    if (closed_) return;
+    if (deadline_ && now >= *deadline_) return hang_up();
+    schedule_reminder();
 }
 
 // ---- Reading ----
@@ -348,7 +348,13 @@ void Connection::update_busy() {
 
 void Connection::remind_in(milliseconds time) {
     deadline_ = steady_clock::now() + time;
-    if (std::exchange(reminder_pending_, true)) return;
+    schedule_reminder();
+}
+
+// Schedules a reminder for the deadline, unless one is scheduled for that time or an earlier one.
+void Connection::schedule_reminder() {
+    if (!deadline_ || (reminder_at_ && *reminder_at_ <= *deadline_)) return;
+    reminder_at_ = deadline_;
     thread_.remind_at(*deadline_, shared_from_this());
 }
 

@@ -81,6 +81,7 @@ private:
     void update_interest();
     void update_busy();
     void remind_in(std::chrono::milliseconds time);
+    void schedule_reminder();
     void hang_up();
     void keep_connection();
 
@@ -113,10 +114,10 @@ private:
     bool closing_ = false;
     bool closed_ = false;
     bool counted_busy_ = false;
-    // The time at which the connection is closed, and whether a reminder for that time or an
-    // earlier one is scheduled.
+    // The time at which the connection is closed.
     std::optional<Time> deadline_;
-    bool reminder_pending_ = false;
+    // The time of the earliest reminder that is scheduled.
+    std::optional<Time> reminder_at_;
 };
 
 }  // namespace rocklock
