@@ -92,6 +92,9 @@ public:
 
     Result<Reply> call(Call call, const CallLimits& limits) override;
     std::string socket() const override { return options_.choice.socket; }
+    std::unique_ptr<LockConnection> reconnected() const override {
+        return make_daemon_manager(options_);
+    }
 
 private:
     Result<Reply> attempt(const Call& call, const CallLimits& limits);

@@ -35,6 +35,10 @@ public:
     // Returns the path of the daemon's socket, or an empty string for an embedded store.
     virtual std::string socket() const = 0;
 
+    // Returns a new connection to the same daemon, for a child process that was forked, or null for
+    // an embedded store.
+    virtual std::unique_ptr<LockConnection> reconnected() const = 0;
+
     // As call(). Returns io_error if the reply has another type than T.
     template <typename T>
     Result<T> ask(Call request, const CallLimits& limits = {}) {

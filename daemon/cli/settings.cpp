@@ -21,12 +21,13 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 29> known_settings = {"socket",
+constexpr std::array<std::string_view, 30> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
                                                              "lease",
                                                              "patience",
+                                                             "on-death",
                                                              "on-lost",
                                                              "http",
                                                              "admin-group",

@@ -223,6 +223,10 @@ constexpr OptionRow option_rows[] = {
     {"note", "TEXT", "note that other users see", "@locks", false, true},
     {"on-lost", "term|kill|ignore",
      "signal if the lock is lost: TERM, then KILL after 5s; KILL; or none (term)", "run"},
+    {"on-death", "hold|kill",
+     "if run itself is killed: hold the lock until the command and its descendants end, "
+     "or kill them (hold)",
+     "run"},
     {"wait-group", "",
      "hold the lock until all processes of the command's process group have ended", "run"},
     {"command", "COMMAND",

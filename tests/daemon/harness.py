@@ -110,7 +110,8 @@ class Sandbox(unittest.TestCase):
         # Keeps the test independent of configuration files in /etc, of installed units, and of
         # private daemons in home directories.
         self.configuration = self.folder / "rocklock.conf"
-        self.configuration.write_text(f"manager = private\nprivate-directory = {self.folder}\n")
+        # A `run` that is killed at the end of a test must not leave its command.
+        self.configuration.write_text(f"manager = private\nprivate-directory = {self.folder}\non-death = kill\n")
         self.environment["ROCKLOCK_CONFIG"] = str(self.configuration)
         self.started = []
         self.connections = []

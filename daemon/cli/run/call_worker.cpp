@@ -9,11 +9,15 @@
 namespace rocklock {
 
 CallWorker::CallWorker(LockConnection& connection)
-    : connection_(connection),
-      event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      thread_([this] { work(); }) {}
+    : connection_(connection), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 CallWorker::~CallWorker() {
+    rest();
+    ::close(event_);
+}
+
+void CallWorker::rest() {
+    if (!thread_.joinable()) return;
     cancel();
     {
         const std::lock_guard lock(mutex_);
@@ -21,7 +25,9 @@ CallWorker::~CallWorker() {
     }
     wake_.notify_all();
     thread_.join();
-    ::close(event_);
+    ending_ = false;
+    take();
+    busy_ = false;
 }
 
 void CallWorker::start(Call call, std::optional<std::chrono::steady_clock::time_point> deadline) {
@@ -30,6 +36,7 @@ void CallWorker::start(Call call, std::optional<std::chrono::steady_clock::time_
     const std::lock_guard lock(mutex_);
     call_ = std::move(call);
     limits_ = {deadline, stop_.get_token()};
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
     wake_.notify_all();
 }
 
@@ -46,7 +53,10 @@ void CallWorker::work() {
     std::unique_lock lock(mutex_);
     while (true) {
         wake_.wait(lock, [this] { return ending_ || call_; });
-        if (ending_) return;
+        if (ending_) {
+            call_.reset();
+            return;
+        }
         Call call = *std::exchange(call_, std::nullopt);
         const CallLimits limits = limits_;
         lock.unlock();

@@ -12,7 +12,7 @@
 
 namespace rocklock {
 
-// Makes one call at a time.
+// Makes one call at a time. The thread is started by the first call.
 //
 // Threads:  one thread calls all functions.
 // Lifetime: borrows the connection, which must outlive it. The destructor cancels a running call
@@ -33,6 +33,9 @@ public:
     std::optional<Result<Reply>> take();
     // Requests cancellation of the running call. take() still returns its reply, usually an error.
     void cancel() { stop_.request_stop(); }
+    // Cancels a running call, discards its reply, and ends the thread until the next start(). The
+    // process can then fork.
+    void rest();
 
 private:
     void work();
@@ -48,7 +51,7 @@ private:
     std::optional<Call> call_;
     CallLimits limits_;
     std::optional<Result<Reply>> reply_;
-    // Declared last because the thread uses all members above.
+    // Declared last because the thread uses all members above. Not joinable while it rests.
     std::thread thread_;
 };
 

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,14 +15,6 @@
 namespace rocklock {
 namespace {
 
-struct Execution {
-    std::vector<char*> words;
-    std::vector<char*> environment;
-    int gate = -1;
-    int verdict = -1;
-    pid_t parent = -1;
-};
-
 std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> all;
     all.reserve(texts.size() + 1);
@@ -31,78 +23,80 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return all;
 }
 
-// Runs between fork() and exec(). It may only call async-signal-safe functions, because the parent
-// process can have several threads.
-[[noreturn]] void become_command(const Execution& execution) {
-    ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // The parent may have died before prctl() took effect.
-    if (::getppid() != execution.parent) ::_exit(1);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2,
-                             SIGTTOU, SIGTTIN, SIGTSTP, SIGXFSZ}) {
-        ::signal(signal, SIG_DFL);
-    }
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    char go = 0;
-    ssize_t size = 0;
-    do {
-        size = ::read(execution.gate, &go, 1);
-    } while (size < 0 && errno == EINTR);
-    if (size != 1) ::_exit(1);
-    ::execvpe(execution.words.front(), execution.words.data(), execution.environment.data());
-    const int reason = errno;
-    [[maybe_unused]] const auto written = ::write(execution.verdict, &reason, sizeof reason);
-    ::_exit(127);
+Error cannot(const std::string& what, int reason) {
+    return {ErrorCode::io_error, "cannot " + what + ": " + std::strerror(reason)};
 }
 
 }  // namespace
 
 Result<Command> Command::prepare(std::vector<std::string> words,
-                                 std::vector<std::string> environment) {
+                                 std::vector<std::string> environment, const TakeOver& take_over) {
     std::array<int, 2> gate{};
     std::array<int, 2> verdict{};
+    std::array<int, 2> channel{};
     if (::pipe2(gate.data(), O_CLOEXEC) != 0 || ::pipe2(verdict.data(), O_CLOEXEC) != 0) {
-        return Error(ErrorCode::io_error,
-                     std::string("cannot make a pipe: ") + std::strerror(errno));
+        return cannot("make a pipe", errno);
     }
-    const Execution execution{pointers(words), pointers(environment), gate[0], verdict[1],
-                              ::getpid()};
-    const bool interactive = ::isatty(STDIN_FILENO) == 1;
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel.data()) != 0) {
+        return cannot("make a socket", errno);
+    }
+    const Execution execution{pointers(words), pointers(environment), gate[0], verdict[1]};
     const auto pid = ::fork();
     if (pid == 0) {
-        // Otherwise the child would keep its own pipe open and never see its end.
-        ::close(gate[1]);
-        become_command(execution);
+        // Otherwise the processes would keep their own pipes open and never see their end.
+        for (const int ours : {gate[1], verdict[0], channel[0]}) ::close(ours);
+        supervise(execution, channel[1], take_over);
     }
-    ::close(gate[0]);
-    ::close(verdict[1]);
-    if (pid < 0) {
-        const int reason = errno;
-        ::close(gate[1]);
-        ::close(verdict[0]);
-        return Error(ErrorCode::io_error, std::string("cannot fork: ") + std::strerror(reason));
-    }
-    // Parent and child both call setpgid(). The group then exists before either of them continues.
-    ::setpgid(pid, pid);
-    return Command(pid, gate[1], verdict[0], interactive);
+    const int reason = errno;
+    for (const int theirs : {gate[0], verdict[1], channel[1]}) ::close(theirs);
+    Command command(pid, gate[1], verdict[0], channel[0], ::isatty(STDIN_FILENO) == 1);
+    if (pid < 0) return cannot("fork", reason);
+    if (auto started = command.await_start(); !started) return std::move(started).error();
+    return command;
+}
+
+Result<void> Command::await_start() {
+    CommandNotice notice;
+    ssize_t size = 0;
+    do {
+        size = ::recv(channel_, &notice, sizeof notice, 0);
+    } while (size < 0 && errno == EINTR);
+    if (size != sizeof notice) return cannot("start the command: its supervisor ended", ECHILD);
+    if (notice.value < 0) return cannot("fork", -notice.value);
+    pid_ = notice.value;
+    return {};
 }
 
 Command::Command(Command&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
+      supervisor_(std::exchange(other.supervisor_, -1)),
       gate_(std::exchange(other.gate_, -1)),
       verdict_(std::exchange(other.verdict_, -1)),
+      channel_(std::exchange(other.channel_, -1)),
       interactive_(other.interactive_),
-      ended_(other.ended_) {}
+      ended_(other.ended_),
+      group_ended_(other.group_ended_),
+      changes_(std::move(other.changes_)) {}
 
 Command::~Command() {
     if (gate_ >= 0) ::close(gate_);
     if (verdict_ >= 0) ::close(verdict_);
-    if (pid_ > 0 && !ended_) {
-        signal_group(SIGKILL);
-        ::waitpid(pid_, nullptr, 0);
-    }
+    if (pid_ > 0 && !ended_) signal_group(SIGKILL);
+    dismiss();
+    if (channel_ >= 0) ::close(channel_);
+    if (supervisor_ > 0) ::waitpid(supervisor_, nullptr, 0);
+}
+
+void Command::dismiss() {
+    if (channel_ < 0) return;
+    const SupervisorOrder order;
+    ::send(channel_, &order, sizeof order, MSG_NOSIGNAL);
+}
+
+void Command::note_deadline(BootTime deadline) const {
+    const SupervisorOrder order{SupervisorOrder::Kind::lease, deadline};
+    // The supervisor can have missed an earlier deadline only if it is stopped.
+    ::send(channel_, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 int Command::go() {
@@ -122,13 +116,15 @@ int Command::go() {
 
 // Waits until execve() has succeeded or failed. A Ctrl-Z can stop the child before that. Because no
 // other code continues it then, this loop sends SIGCONT.
-void Command::wait_for_verdict() const {
-    constexpr int period_ms = 20;
-    pollfd verdict{verdict_, POLLIN, 0};
-    while (::poll(&verdict, 1, period_ms) == 0) {
-        siginfo_t stopped{};
-        const int found = ::waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WNOHANG);
-        if (found == 0 && stopped.si_pid == pid_) signal_group(SIGCONT);
+void Command::wait_for_verdict() {
+    std::array<pollfd, 2> sources = {{{verdict_, POLLIN, 0}, {channel_, POLLIN, 0}}};
+    while (::poll(sources.data(), sources.size(), -1) < 0 || sources[0].revents == 0) {
+        receive();
+        sources[1].fd = channel_;
+        while (!changes_.empty() && changes_.front().kind == Change::Kind::stopped) {
+            changes_.pop_front();
+            signal_group(SIGCONT);
+        }
     }
 }
 
@@ -136,22 +132,44 @@ void Command::signal_group(int signal) const {
     if (::kill(-pid_, signal) != 0 && !ended_) ::kill(pid_, signal);
 }
 
-std::optional<Command::Change> Command::poll() {
-    if (ended_) return std::nullopt;
-    int status = 0;
-    const auto pid = ::waitpid(pid_, &status, WNOHANG | WUNTRACED);
-    if (pid != pid_) return std::nullopt;
-    if (WIFSTOPPED(status)) return Change{Change::Kind::stopped, status};
-    ended_ = true;
-    return Change{Change::Kind::ended, status};
+// Reads the notices of the supervisor.
+void Command::receive() {
+    CommandNotice notice;
+    while (channel_ >= 0) {
+        const auto size = ::recv(channel_, &notice, sizeof notice, MSG_DONTWAIT);
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0 && errno == EAGAIN) return;
+        if (size != sizeof notice) return supervisor_died();
+        switch (notice.kind) {
+            case CommandNotice::Kind::started:
+                break;
+            case CommandNotice::Kind::ended:
+                changes_.push_back({Change::Kind::ended, notice.value});
+                break;
+            case CommandNotice::Kind::stopped:
+                changes_.push_back({Change::Kind::stopped, notice.value});
+                break;
+            case CommandNotice::Kind::group_ended:
+                group_ended_ = true;
+        }
+    }
 }
 
-bool Command::group_alive() const {
-    while (true) {
-        const auto pid = ::waitpid(-pid_, nullptr, WNOHANG);
-        if (pid == 0) return true;
-        if (pid < 0 && errno != EINTR) return false;
-    }
+// The kernel kills the command when its supervisor dies. Kills the rest of the group, too.
+void Command::supervisor_died() {
+    ::close(std::exchange(channel_, -1));
+    signal_group(SIGKILL);
+    group_ended_ = true;
+    if (!ended_) changes_.push_back({Change::Kind::ended, SIGKILL});
+}
+
+std::optional<Command::Change> Command::poll() {
+    receive();
+    if (changes_.empty()) return std::nullopt;
+    const auto change = changes_.front();
+    changes_.pop_front();
+    ended_ = ended_ || change.kind == Change::Kind::ended;
+    return change;
 }
 
 bool Command::in_foreground() const {

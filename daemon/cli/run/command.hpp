@@ -1,59 +1,71 @@
-// The child process that executes the command of `rocklock run`. It is forked first and executes
-// the command only after go(). Before go(), the session that holds the lock can be bound to it.
+// The command of `rocklock run`. A supervisor forks it and reports its changes; it executes the
+// program only after go(). Before go(), the session that holds the lock can be bound to both
+// processes.
 //
 //     Command::prepare() ──► forked, waiting ──go()──► running ──► ended
-//                               └─ parent dies, or ~Command ──► ends without executing the command
+//                               └─ this process dies, or ~Command ──► ends without executing it
 //
-// The child has its own process group, so that a signal reaches all processes that it starts. When
-// the parent dies, the lock is no longer renewed, so the kernel kills the child, too.
+// The command has its own process group, so that a signal reaches all processes that it starts.
 #pragma once
 
 #include <sys/types.h>
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <rocklock/result.hpp>
 
+#include "daemon/cli/run/supervisor.hpp"
+
 namespace rocklock {
 
 class Command {
 public:
-    // Forks a child that waits for go().
+    // Forks a supervisor and a command that waits for go(). If this process dies before it has
+    // dismissed the supervisor, the supervisor calls `take_over`.
     //
-    // The child is killed when the thread that calls prepare() ends (PR_SET_PDEATHSIG applies to
-    // the thread). Call it on the main thread.
+    // Except for a store that is open, this process must have no other threads, because the
+    // supervisor continues after the fork and starts threads of its own.
     //
-    // Errors: io_error   a pipe or the process cannot be created
+    // Errors: io_error   a pipe or a process cannot be created
     static Result<Command> prepare(std::vector<std::string> words,
-                                   std::vector<std::string> environment);
+                                   std::vector<std::string> environment, const TakeOver& take_over);
 
     Command(Command&& other) noexcept;
     Command& operator=(Command&&) = delete;
+    // Kills the command if it has not ended, and dismisses the supervisor.
     ~Command();
 
     pid_t pid() const { return pid_; }
+    pid_t supervisor() const { return supervisor_; }
 
-    // Makes the child execute the command. Returns 0 if the child executes it, or the errno of
-    // execve() if the command cannot be executed.
+    // Makes the command execute its program. Returns 0 if it does, or the errno of execve() if the
+    // program cannot be executed.
     int go();
 
     // Sends the signal to all processes of the command's process group.
     void signal_group(int signal) const;
+
+    // Tells the supervisor until when the lock is held at least.
+    void note_deadline(BootTime deadline) const;
+    // Ends the supervisor, so that it does not take over if this process dies from now on. Call it
+    // after the command has ended.
+    void dismiss();
 
     struct Change {
         enum class Kind { ended, stopped } kind = Kind::ended;
         // As returned by waitpid().
         int status = 0;
     };
-    // Returns the next change of the child's state, or nullopt if there is none.
+    // Returns the next change of the command's state, or nullopt if there is none.
     std::optional<Change> poll();
+    // Returns a descriptor that is readable if poll() or group_alive() may have changed.
+    int fd() const { return channel_; }
 
     // Returns whether a process of the group is still running. Call it after the command has ended.
-    // Only children of this process are found. The descendants of the command become children of
-    // this process, when their own parents end, only if PR_SET_CHILD_SUBREAPER is set.
-    bool group_alive() const;
+    bool group_alive() const { return !group_ended_; }
 
     // give_terminal() makes the command's process group the foreground group of the terminal if
     // standard input is a terminal and this process is in the foreground. take_terminal() reverses
@@ -65,18 +77,31 @@ public:
     bool interactive() const { return interactive_; }
 
 private:
-    void wait_for_verdict() const;
+    Command(pid_t supervisor, int gate, int verdict, int channel, bool interactive)
+        : supervisor_(supervisor),
+          gate_(gate),
+          verdict_(verdict),
+          channel_(channel),
+          interactive_(interactive) {}
 
-    Command(pid_t pid, int gate, int verdict, bool interactive)
-        : pid_(pid), gate_(gate), verdict_(verdict), interactive_(interactive) {}
+    Result<void> await_start();
+    void wait_for_verdict();
+    void receive();
+    void supervisor_died();
 
     pid_t pid_ = -1;
-    // The child executes the command if it reads a byte, and exits if the pipe is closed.
+    pid_t supervisor_ = -1;
+    // The command executes its program if it reads a byte, and exits if the pipe is closed.
     int gate_ = -1;
-    // The child writes the errno of a failed execve() to this pipe.
+    // The command writes the errno of a failed execve() to this pipe.
     int verdict_ = -1;
+    // The socket to the supervisor.
+    int channel_ = -1;
     bool interactive_ = false;
     bool ended_ = false;
+    bool group_ended_ = false;
+    // Changes that poll() has not returned yet.
+    std::deque<Change> changes_;
 };
 
 }  // namespace rocklock

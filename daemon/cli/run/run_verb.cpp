@@ -91,6 +91,17 @@ Result<RunPlan> plan_of(const Arguments& arguments, const Settings& settings) {
     plan.on_lost = *on_lost == "kill"     ? OnLost::kill
                    : *on_lost == "ignore" ? OnLost::ignore
                                           : OnLost::term;
+    const auto on_death = settings.choice("on-death", "hold", {"hold", "kill"});
+    if (!on_death) return on_death.error();
+    plan.on_death = *on_death == "kill" ? OnDeath::kill : OnDeath::hold;
+    if (arguments.has("db")) {
+        if (arguments.get("on-death") == "hold") {
+            return Error(ErrorCode::invalid_argument,
+                         "--on-death hold needs a daemon, and with --db there is none: leave it "
+                         "out, and the command is killed if `run` is");
+        }
+        plan.on_death = OnDeath::kill;
+    }
     const auto busy = number_option(arguments, "E", exit_status::busy, 255);
     if (!busy) return busy.error();
     plan.busy_status = *busy;

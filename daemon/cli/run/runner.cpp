@@ -1,7 +1,6 @@
 #include "daemon/cli/run/runner.hpp"
 
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -21,13 +20,14 @@
 #include <rocklock/clock.hpp>
 
 #include "base/base64url.hpp"
-#include "base/duration_text.hpp"
 #include "base/random.hpp"
 #include "base/time_format.hpp"
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/run/call_worker.hpp"
 #include "daemon/cli/run/command.hpp"
+#include "daemon/cli/run/held_lock.hpp"
+#include "daemon/cli/run/succession.hpp"
 #include "wire/error_names.hpp"
 #include "wire/json_writer.hpp"
 #include "wire/lock_words.hpp"
@@ -36,12 +36,9 @@ namespace rocklock {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 constexpr milliseconds notice_after{1000};
-constexpr milliseconds grace{5000};
 constexpr milliseconds max_release{2000};
-constexpr milliseconds smallest_margin{200};
 
 constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
@@ -49,14 +46,7 @@ sigset_t watched_signals() {
     sigset_t signals;
     ::sigemptyset(&signals);
     for (const int signal : passed_on) ::sigaddset(&signals, signal);
-    ::sigaddset(&signals, SIGCHLD);
     return signals;
-}
-
-BootTime boot_now() { return system_clock().now().boot; }
-
-steady_clock::time_point steady_at(BootTime moment) {
-    return steady_clock::now() + (moment - boot_now());
 }
 
 std::string mode_of(const Grant& grant) {
@@ -108,12 +98,6 @@ public:
     int run();
 
 private:
-    // The events that next_event() found. Several can be set.
-    struct Events {
-        std::vector<int> signals;
-        bool child = false;
-    };
-
     std::optional<int> wait_for_lock();
     void accept_grant(Grant grant);
     int refused(const Error& error);
@@ -124,22 +108,12 @@ private:
     int start_command();
     Result<void> join_session();
     int watch_command();
-    void on_renewed(const Result<Reply>& reply, BootTime sent_at);
-    void report_wanted(const std::vector<Wanted>& wanted);
-    std::string why_lost(const Error& error);
-    void renew_if_due(BootTime now);
-    void stop_if_due(BootTime now);
-    void lose(const std::string& why, bool certain);
-    void on_child(Command& command);
+    int report_end();
+    void report_wanted(const Wanted& ask);
+    void on_change(Command& command);
     void release();
-    std::string ended_before(const Result<Reply>& reply);
 
-    Events next_event(std::optional<BootTime> until);
-    // The time to stop the command: one margin before another session can get the lock.
-    BootTime stop_at() const {
-        const auto margin = std::max(smallest_margin, session_.lease / 10);
-        return deadline_ - std::min(margin, session_.lease / 4);
-    }
+    std::vector<int> next_event(std::optional<BootTime> until);
     void report(std::string_view event, const std::function<void(JsonWriter&)>& facts = {});
     void say(const std::string& text) const {
         if (!plan_.quiet) complain(text);
@@ -153,18 +127,10 @@ private:
     CallWorker worker_;
     CallWorker helper_;
 
-    Grant grant_;
-    SessionInfo session_;
-    // Until this time, no other session can hold the lock.
-    BootTime deadline_;
-    BootTime renew_at_;
-    BootTime renewal_sent_;
+    std::optional<HeldLock> lock_;
     std::optional<Command> command_;
     std::optional<int> status_;
-    bool lost_ = false;
-    bool certainly_lost_ = false;
     bool release_sent_ = false;
-    std::optional<BootTime> kill_at_;
     std::size_t shown_ = 0;
 };
 
@@ -191,8 +157,9 @@ int Runner::run() {
     return status;
 }
 
-// Waits for a signal, a reply or the time `until`, whichever comes first.
-Runner::Events Runner::next_event(std::optional<BootTime> until) {
+// Waits for a signal, a reply, a change of the command or the time `until`, whichever comes first.
+// Returns the signals.
+std::vector<int> Runner::next_event(std::optional<BootTime> until) {
     itimerspec when{};
     if (until) {
         const auto since_boot = std::max(until->time_since_epoch(), BootTime::duration{1});
@@ -201,22 +168,18 @@ Runner::Events Runner::next_event(std::optional<BootTime> until) {
         when.it_value.tv_nsec = (since_boot - seconds).count();
     }
     ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &when, nullptr);
-    std::array<pollfd, 4> watched = {{{signals_, POLLIN, 0},
+    std::array<pollfd, 5> watched = {{{signals_, POLLIN, 0},
                                       {timer_, POLLIN, 0},
                                       {worker_.fd(), POLLIN, 0},
-                                      {helper_.fd(), POLLIN, 0}}};
+                                      {helper_.fd(), POLLIN, 0},
+                                      {command_ ? command_->fd() : -1, POLLIN, 0}}};
     ::poll(watched.data(), watched.size(), -1);
-    Events events;
+    std::vector<int> found;
     signalfd_siginfo info{};
     while (::read(signals_, &info, sizeof info) == sizeof info) {
-        const int signal = static_cast<int>(info.ssi_signo);
-        if (signal == SIGCHLD) {
-            events.child = true;
-        } else {
-            events.signals.push_back(signal);
-        }
+        found.push_back(static_cast<int>(info.ssi_signo));
     }
-    return events;
+    return found;
 }
 
 // Acquires the lock. Returns nullopt if the lock is held, otherwise an exit status.
@@ -234,7 +197,7 @@ std::optional<int> Runner::wait_for_lock() {
 
     std::optional<BootTime> notice_at = boot_now() + notice_after;
     while (true) {
-        const auto events = next_event(notice_at);
+        const auto signals = next_event(notice_at);
         if (auto reply = worker_.take()) {
             if (!*reply) return refused(reply->error());
             auto* grant = std::get_if<Grant>(&**reply);
@@ -243,11 +206,11 @@ std::optional<int> Runner::wait_for_lock() {
             }
             accept_grant(std::move(*grant));
             // If a signal arrived together with the grant, the lock is released and nothing is run.
-            if (events.signals.empty()) return std::nullopt;
+            if (signals.empty()) return std::nullopt;
             release();
-            return exit_status::signalled + events.signals.front();
+            return exit_status::signalled + signals.front();
         }
-        if (!events.signals.empty()) return signalled_while_waiting(events.signals.front());
+        if (!signals.empty()) return signalled_while_waiting(signals.front());
         show_blocker();
         if (notice_at && boot_now() >= *notice_at) {
             notice_at.reset();
@@ -257,18 +220,16 @@ std::optional<int> Runner::wait_for_lock() {
 }
 
 void Runner::accept_grant(Grant grant) {
-    grant_ = std::move(grant);
-    session_ = *grant_.own_session;
-    const auto now = boot_now();
-    deadline_ = std::min(grant_.deadline, now + grant_.remaining);
-    renew_at_ = now + session_.lease / 3;
+    lock_.emplace(manager_, worker_, plan_, std::move(grant),
+                  HeldLock::Callbacks{[this](int signal) { command_->signal_group(signal); },
+                                      [this](const Wanted& ask) { report_wanted(ask); }});
     report("granted", [&](JsonWriter& json) {
         json.key("Grant");
-        json.number(number(grant_.id));
+        json.number(number(lock_->grant().id));
         json.key("Token");
-        json.number(number(grant_.token));
+        json.number(number(lock_->grant().token));
         json.key("Waited");
-        json.boolean(grant_.waited);
+        json.boolean(lock_->grant().waited);
     });
 }
 
@@ -327,16 +288,22 @@ void Runner::show_blocker() {
 }
 
 int Runner::start_command() {
-    if (plan_.wait_group) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    auto command =
-        Command::prepare(plan_.command, environment_of(plan_, grant_, session_, manager_.socket()));
+    // The supervisor that is forked now has no copies of the threads.
+    worker_.rest();
+    helper_.rest();
+    auto command = Command::prepare(
+        plan_.command, environment_of(plan_, lock_->grant(), lock_->session(), manager_.socket()),
+        [this](Descendants& descendants, std::optional<BootTime> deadline) {
+            succeed(descendants, manager_, plan_, lock_->grant(), deadline);
+        });
     if (!command) {
         complain(command.error().message);
         return exit_status::internal;
     }
     command_.emplace(*std::move(command));
-    // Join first: the session then lasts until both processes have ended. If this process is
-    // killed, the lock is held until the command has ended, and not longer.
+    // Join first: the session then lasts until this process, its supervisor and the command have
+    // ended. If this process is killed, the supervisor continues; if both are killed, the lock is
+    // held until the command has ended, and not longer.
     if (auto joined = join_session(); !joined) {
         complain(explain(joined.error(), system_clock().now().wall));
         const int status = exit_status::of(joined.error());
@@ -354,45 +321,49 @@ int Runner::start_command() {
 
 Result<void> Runner::join_session() {
     if (manager_.socket().empty()) return {};
-    JoinProcess join;
-    join.session = session_.id;
+    const auto& session = lock_->session();
     CallLimits limits;
-    limits.deadline = steady_at(stop_at());
-    auto joined = manager_.ask<SessionInfo>(Call{join, session_.secret, command_->pid()}, limits);
-    if (joined) return {};
-    // The daemon cannot find the process in another pid namespace. Only ours is bound then.
-    if (joined.error().code == ErrorCode::invalid_argument) return {};
-    return std::move(joined).error();
+    limits.deadline = steady_at(lock_->stop_at());
+    for (const auto pid : {command_->pid(), command_->supervisor()}) {
+        JoinProcess join;
+        join.session = session.id;
+        auto joined = manager_.ask<SessionInfo>(Call{join, session.secret, pid}, limits);
+        if (joined) continue;
+        // The daemon cannot find the process in another pid namespace. Only ours is bound then.
+        if (joined.error().code == ErrorCode::invalid_argument) return {};
+        return std::move(joined).error();
+    }
+    return {};
 }
 
 // Until the command ends: renews, forwards signals, and stops the command if the lock is lost.
 int Runner::watch_command() {
-    const auto ended = [this] { return status_ && !(plan_.wait_group && command_->group_alive()); };
-    on_child(*command_);
-    while (!ended()) {
-        const auto now = boot_now();
-        renew_if_due(now);
-        stop_if_due(now);
-        std::optional<BootTime> until;
-        const auto wake_at = [&until](BootTime moment) {
-            until = until ? std::min(*until, moment) : moment;
-        };
-        if (!lost_) wake_at(stop_at());
-        if (kill_at_) wake_at(*kill_at_);
-        if (!worker_.busy() && !certainly_lost_) wake_at(renew_at_);
-        const auto events = next_event(until);
-        if (const auto reply = worker_.take()) on_renewed(*reply, renewal_sent_);
-        for (const int signal : events.signals) {
+    on_change(*command_);
+    BootTime noted = lock_->deadline();
+    while (!status_ || (plan_.wait_group && command_->group_alive())) {
+        const auto until = lock_->advance();
+        if (noted != lock_->deadline()) {
+            noted = lock_->deadline();
+            command_->note_deadline(noted);
+        }
+        for (const int signal : next_event(until)) {
             command_->signal_group(signal);
             // A stopped process handles the signal only after it is continued.
             if (signal != SIGUSR1 && signal != SIGUSR2) command_->signal_group(SIGCONT);
         }
-        if (events.child) on_child(*command_);
+        on_change(*command_);
     }
     command_->take_terminal();
+    // First: if this process is killed from now on, processes that remain do not keep the lock.
+    command_->dismiss();
     // The reply to the release may be the first report that another session has ended the grant.
     release();
-    if (lost_ && plan_.on_lost != OnLost::ignore) {
+    return report_end();
+}
+
+// Reports how the command has ended, and returns the exit status of the program.
+int Runner::report_end() {
+    if (lock_->lost() && plan_.on_lost != OnLost::ignore) {
         report("lost");
         return exit_status::lost;
     }
@@ -410,7 +381,7 @@ int Runner::watch_command() {
     return WEXITSTATUS(*status_);
 }
 
-void Runner::on_child(Command& command) {
+void Runner::on_change(Command& command) {
     while (const auto change = command.poll()) {
         if (change->kind == Command::Change::Kind::ended) {
             status_ = change->status;
@@ -429,117 +400,31 @@ void Runner::on_child(Command& command) {
     }
 }
 
-void Runner::renew_if_due(BootTime now) {
-    if (certainly_lost_ || worker_.busy() || now < renew_at_) return;
-    RenewSession renew;
-    renew.session = session_.id;
-    renewal_sent_ = now;
-    worker_.start(Call{renew, session_.secret, {}}, steady_at(std::max(deadline_, now + grace)));
-}
-
-void Runner::on_renewed(const Result<Reply>& reply, BootTime sent_at) {
-    const auto* renewed = reply ? std::get_if<SessionInfo>(&*reply) : nullptr;
-    const auto now = boot_now();
-    if (renewed != nullptr) {
-        for (const auto& lost : renewed->lost) {
-            if (lost.grant == grant_.id) lose(explain_ending(lost.ending), true);
-        }
-        report_wanted(renewed->wanted);
-        // Renewals do not extend a grant beyond its `cap`, which max_hold sets.
-        const auto cap = grant_.cap.value_or(BootTime::max());
-        deadline_ =
-            std::max(deadline_, std::min({renewed->deadline, sent_at + session_.lease, cap}));
-        // Up to a quarter earlier at random: programs started together do not renew together.
-        renew_at_ = now + session_.lease / 3 * (256 - random_bytes<1>()[0] % 64) / 256;
-        return;
-    }
-    switch (reply ? ErrorCode::io_error : reply.error().code) {
-        case ErrorCode::session_expired:
-        case ErrorCode::session_not_found:
-        case ErrorCode::not_owner:
-            lose(why_lost(reply.error()), true);
-            return;
-        // Other errors can be temporary. Retry until the lease ends.
-        default:
-            renew_at_ = now + std::min(milliseconds{100}, session_.lease / 10);
-    }
-}
-
-// Reports requests to take over, but not plain waiters: they get the lock after the command.
-void Runner::report_wanted(const std::vector<Wanted>& wanted) {
-    if (lost_) return;
-    for (const auto& ask : wanted) {
-        if (!ask.answer_by || ask.grant != grant_.id) continue;
-        say(describe_ask(ask, system_clock().now().wall));
-        report("wanted", [&](JsonWriter& json) {
-            json.key("By");
-            json.string(ask.by);
-            json.key("Resource");
-            json.string(ask.resource);
-            json.key("Mode");
-            json.string(word(ask.mode));
-            json.key("AnswerBy");
-            json.string(format_time(*ask.answer_by));
-        });
-    }
-}
-
-// Queries how the grant ended. Waits at most 200 ms, because the command must be stopped now.
-std::string Runner::why_lost(const Error& error) {
-    CallLimits limits;
-    limits.deadline = steady_clock::now() + milliseconds{200};
-    auto ending = error.ended;
-    if (!ending) ending = find_ending(manager_, {session_.id, session_.secret}, grant_.id, limits);
-    return ending ? explain_ending(*ending) : error.message;
-}
-
-void Runner::stop_if_due(BootTime now) {
-    if (!lost_ && now >= stop_at()) {
-        lose(now >= deadline_
-                 ? "its lease ended at " +
-                       format_time(system_clock().now().wall -
-                                   std::chrono::ceil<milliseconds>(now - deadline_))
-                 : "its lease could not be renewed and ends in " +
-                       format_duration(std::chrono::ceil<milliseconds>(deadline_ - now)),
-             now >= deadline_);
-    }
-    if (kill_at_ && now >= *kill_at_) {
-        kill_at_.reset();
-        command_->signal_group(SIGKILL);
-    }
-}
-
-void Runner::lose(const std::string& why, bool certain) {
-    certainly_lost_ = certainly_lost_ || certain;
-    if (std::exchange(lost_, true)) return;
-    const auto name = printable(plan_.locks.front().resource);
-    switch (plan_.on_lost) {
-        case OnLost::ignore:
-            complain("the lock on " + name + " is lost: " + why +
-                     "; the command continues without it");
-            return;
-        case OnLost::kill:
-            complain("the lock on " + name + " is lost: " + why + "; killing the command");
-            command_->signal_group(SIGKILL);
-            return;
-        case OnLost::term:
-            complain("the lock on " + name + " is lost: " + why + "; stopping the command");
-            command_->signal_group(SIGTERM);
-            // A stopped process handles the signal only after it is continued.
-            command_->signal_group(SIGCONT);
-            kill_at_ = boot_now() + grace;
-    }
+void Runner::report_wanted(const Wanted& ask) {
+    say(describe_ask(ask, system_clock().now().wall));
+    report("wanted", [&](JsonWriter& json) {
+        json.key("By");
+        json.string(ask.by);
+        json.key("Resource");
+        json.string(ask.resource);
+        json.key("Mode");
+        json.string(word(ask.mode));
+        json.key("AnswerBy");
+        json.string(format_time(*ask.answer_by));
+    });
 }
 
 // Waits at most `max_release`; after that the lock ends with its lease or with this process.
 void Runner::release() {
-    if (certainly_lost_ || std::exchange(release_sent_, true)) return;
+    if (lock_->certainly_lost() || std::exchange(release_sent_, true)) return;
     while (helper_.busy() && !helper_.take()) {
         helper_.cancel();
         next_event(boot_now() + milliseconds{50});
     }
     const auto limit = boot_now() + max_release;
-    helper_.start(Call{Release{session_.id, grant_.id}, session_.secret, {}}, steady_at(limit));
+    const auto& session = lock_->session();
+    helper_.start(Call{Release{session.id, lock_->grant().id}, session.secret, {}},
+                  steady_at(limit));
     auto reply = helper_.take();
     for (; !reply; reply = helper_.take()) {
         if (boot_now() >= limit) {
@@ -548,29 +433,7 @@ void Runner::release() {
         }
         next_event(limit);
     }
-    const auto why = ended_before(*reply);
-    if (why.empty() || std::exchange(lost_, true)) return;
-    complain("the lock on " + printable(plan_.locks.front().resource) +
-             " was lost while the command ran: " + why);
-}
-
-// Returns how the lock had ended before the release, or an empty string if the release ended it.
-std::string Runner::ended_before(const Result<Reply>& reply) {
-    if (!reply) {
-        if (exit_status::of(reply.error()) != exit_status::lost) return {};
-        return why_lost(reply.error());
-    }
-    const auto* released = std::get_if<Released>(&*reply);
-    if (released == nullptr) return {};
-    switch (released->outcome) {
-        case Outcome::expired:
-        case Outcome::stolen:
-        case Outcome::broken:
-        case Outcome::transferred:
-            return explain_ending(ending_in(*released));
-        default:
-            return {};
-    }
+    lock_->released(*reply);
 }
 
 void Runner::report(std::string_view event, const std::function<void(JsonWriter&)>& facts) {

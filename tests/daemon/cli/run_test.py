@@ -233,11 +233,11 @@ class Signals(Sandbox):
 
 
 class Death(Sandbox):
-    def test_killing_the_wrapper_kills_the_command_and_frees_the_lock_within_100_ms(self):
+    def test_on_death_kill_kills_the_command_and_frees_the_lock_within_100_ms(self):
         api = self.api()
 
         def time_to_the_next():
-            holder = self.hold("a")
+            holder = self.hold("a", "--on-death", "kill")
             api.send("Acquire", {"Principal": "next", "PatienceMs": -1, "Locks": [{"Resource": "a"}]})
             self.wait_for_waiters("a", 1)
             start = time.monotonic()
@@ -268,13 +268,6 @@ class Death(Sandbox):
         os.kill(holder.child, signal.SIGKILL)
         self.assertEqual(holder.wait(60), 137)
         self.assertEqual(self.list(), [])
-
-    def test_a_command_that_outlives_its_wrapper_keeps_the_lock_until_it_is_dead(self):
-        holder = self.hold("a")
-        session = [row for row in self.list() if row["Resource"] == "a"][0]["Session"]
-        rows = self.rocklock("sessions", "--json").stdout.splitlines()
-        row = [json.loads(line) for line in rows if session in line][0]
-        self.assertEqual({process["Pid"] for process in row["Processes"]}, {holder.pid, holder.child})
 
     def test_the_lock_ends_with_the_command_even_if_child_processes_remain(self):
         script = "sleep 1000 & echo $! > child"

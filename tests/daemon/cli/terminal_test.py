@@ -7,7 +7,7 @@ import signal
 import sys
 
 import tap
-from harness import PROGRAM, Sandbox, wait_until
+from harness import PROGRAM, Sandbox, alive, wait_until
 
 # A shell with one job. It reports each change of the job's state, and executes the orders that it
 # reads.
@@ -95,6 +95,7 @@ class Jobs(Sandbox):
         self.order("fg")
         os.write(self.terminal, b"again\n")
         self.assertEqual(self.read(), "again\n")
+        self.wait_for("stopped", "stopped", "ended 0 its")
 
     def test_ctrl_z_stops_it_and_it_continues_in_the_foreground(self):
         self.shell("before", *self.READ)
@@ -103,6 +104,17 @@ class Jobs(Sandbox):
         self.order("fg")
         os.write(self.terminal, b"hello\n")
         self.assertEqual(self.read(), "hello\n")
+        self.wait_for("stopped", "ended 0 its")
+
+    def test_ctrl_c_ends_the_command_and_its_supervisor(self):
+        self.shell("before", "sleep", "1000")
+        wait_until(lambda: self.command_in_front(b"sleep\0"), "the command has the terminal")
+        with open(f"/proc/{os.tcgetpgrp(self.terminal)}/stat", encoding="utf-8") as file:
+            supervisor = int(file.read().rpartition(")")[2].split()[1])
+        os.write(self.terminal, b"\x03")
+        self.wait_for("ended 130 its")
+        self.assertFalse(alive(supervisor))
+        self.assertEqual(self.list(), [])
 
     def stop_by_ctrl_z(self):
         """Sends ^Z once, when the command has the terminal: a second one might arrive after it
@@ -112,10 +124,10 @@ class Jobs(Sandbox):
         os.write(self.terminal, b"\x1a")
         self.wait_for("stopped")
 
-    def command_in_front(self):
+    def command_in_front(self, begins_with=b"sh\0"):
         with contextlib.suppress(OSError):
             with open(f"/proc/{os.tcgetpgrp(self.terminal)}/cmdline", "rb") as file:
-                return file.read().startswith(b"sh\0")
+                return file.read().startswith(begins_with)
         return False
 
     def test_a_job_that_ends_in_the_background_leaves_the_terminal_to_the_shell(self):

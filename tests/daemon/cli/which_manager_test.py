@@ -108,7 +108,7 @@ class WithASystemManager(SeveralUsers):
         self.place.chmod(0o755)
         self.system_socket = self.place / "manager.sock"
         self.group = grp.getgrnam("games")
-        self.configuration.write_text(f"socket = {self.system_socket}\nprivate-directory = {self.work}/private\n")
+        self.configuration.write_text(f"socket = {self.system_socket}\nprivate-directory = {self.work}/private\non-death = kill\n")
         self.configuration.chmod(0o644)
         (self.work / "private").mkdir()
         (self.work / "private").chmod(0o1777)
@@ -252,7 +252,7 @@ class WithoutASystemManager(SeveralUsers):
         self.private = self.folder / "private"
         self.private.mkdir()
         self.private.chmod(0o1777)
-        self.configuration.write_text(f"manager = private\nprivate-directory = {self.private}\n")
+        self.configuration.write_text(f"manager = private\nprivate-directory = {self.private}\non-death = kill\n")
         self.configuration.chmod(0o644)
 
     def tearDown(self):

@@ -1,0 +1,88 @@
+// The lock of a command: renews it, and stops the command before another session can get the lock.
+//
+// The session is renewed after each third of its lease. The local deadline is computed from the
+// time before a renewal was sent, and the command is stopped one margin before the deadline.
+// Therefore the command does not run under a lock that another session may hold, even if the daemon
+// has stopped.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocklock/clock.hpp>
+#include <rocklock/lock.hpp>
+#include <rocklock/result.hpp>
+
+#include "daemon/cli/lock_connection.hpp"
+#include "daemon/cli/run/call_worker.hpp"
+#include "daemon/cli/run/run_plan.hpp"
+
+namespace rocklock {
+
+inline BootTime boot_now() { return system_clock().now().boot; }
+// Converts a time of the boot clock to one of the steady clock.
+std::chrono::steady_clock::time_point steady_at(BootTime moment);
+
+// Threads:  one thread.
+// Lifetime: borrows its parameters. The worker makes no other calls while this object exists.
+class HeldLock {
+public:
+    struct Callbacks {
+        // Sends a signal to the command.
+        std::function<void(int)> signal_command;
+        // Reports a session that asks to take over the lock.
+        std::function<void(const Wanted&)> wanted;
+    };
+
+    HeldLock(LockConnection& manager, CallWorker& worker, const RunPlan& plan, Grant grant,
+             Callbacks callbacks);
+
+    const Grant& grant() const { return grant_; }
+    const SessionInfo& session() const { return session_; }
+    // Until this time, no other session can hold the lock.
+    BootTime deadline() const { return deadline_; }
+    // The time to stop the command: one margin before the deadline.
+    BootTime stop_at() const;
+
+    // Continues with the deadline that another process has computed, and renews at once.
+    void resume(BootTime deadline);
+
+    // Handles the reply to a renewal, starts the next one if it is due, and stops the command if
+    // the lock is lost. Returns the time of the next call, or nullopt if the next call is needed
+    // only when the worker has a reply.
+    std::optional<BootTime> advance();
+
+    // Whether the lock counts as lost, and whether it is known that the session does not have it.
+    bool lost() const { return lost_; }
+    bool certainly_lost() const { return certainly_lost_; }
+    // Whether a SIGKILL follows.
+    bool will_kill() const { return kill_at_.has_value(); }
+
+    // Handles the reply to the release: if the lock had been lost without notice, reports it.
+    void released(const Result<Reply>& reply);
+
+private:
+    void renew_if_due(BootTime now);
+    void on_renewed(const Result<Reply>& reply);
+    void stop_if_due(BootTime now);
+    void lose(const std::string& why, bool certain);
+    std::string why_lost(const Error& error);
+    std::string ended_before(const Result<Reply>& reply);
+
+    LockConnection& manager_;
+    CallWorker& worker_;
+    const RunPlan& plan_;
+    const Callbacks callbacks_;
+    const Grant grant_;
+    const SessionInfo session_;
+    BootTime deadline_;
+    BootTime renew_at_;
+    BootTime renewal_sent_;
+    bool lost_ = false;
+    bool certainly_lost_ = false;
+    std::optional<BootTime> kill_at_;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,27 @@
+// What the supervisor of `rocklock run` does after the death of `run`.
+//
+//     run dies ──► hold: renewing until no descendant remains ──► released ──► supervisor exits
+//             └──► kill: the same, and all descendants are killed
+//
+// The supervisor uses the session of `run`, which is bound to it, too. If the lock is lost, the
+// command is stopped as by `run`. If the supervisor dies, the kernel kills the command, and the
+// daemon releases the lock when both have ended.
+#pragma once
+
+#include <optional>
+
+#include <rocklock/clock.hpp>
+#include <rocklock/lock.hpp>
+
+#include "daemon/cli/lock_connection.hpp"
+#include "daemon/cli/run/run_plan.hpp"
+#include "daemon/cli/run/supervisor.hpp"
+
+namespace rocklock {
+
+// Continues the run of a parent process that was killed. `manager` is the parent's: only a new
+// connection to the same daemon is used. `deadline` is the last one that the parent has sent.
+void succeed(Descendants& descendants, const LockConnection& manager, const RunPlan& plan,
+             const Grant& grant, std::optional<BootTime> deadline);
+
+}  // namespace rocklock
