@@ -25,11 +25,12 @@ std::string directory_of(const std::string& path) {
     return slash == std::string::npos || slash == 0 ? "" : path.substr(0, slash);
 }
 
-constexpr std::array<std::pair<const char*, const char*>, 13> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 14> operation_defaults = {
     {{"http", ""},
      {"admin-group", ""},
      {"max-connections", "20000"},
      {"slow-wait", "5s"},
+     {"stall-timeout", "60s"},
      {"log-format", "text"},
      {"log-level", "info"},
      {"region", "local"},
@@ -72,6 +73,9 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     const auto slow_wait = settings.duration("slow-wait", "5s");
     if (!slow_wait) return slow_wait.error();
     options.slow_wait = *slow_wait;
+    const auto stall_timeout = settings.duration("stall-timeout", "60s");
+    if (!stall_timeout) return stall_timeout.error();
+    options.stall_timeout = *stall_timeout;
     const auto format = settings.choice("log-format", "text", {"text", "logfmt", "json"});
     if (!format) return format.error();
     if (*format != "text") {

@@ -189,6 +189,8 @@ constexpr OptionRow option_rows[] = {
     {"ttl-lag", "DURATION", "fault injection: expired items are deleted this much later (0)",
      "serve"},
     {"rehearsal-seed", "N", "fault injection: seed of the random choices (1)", "serve"},
+    {"stall-timeout", "DURATION",
+     "close a connection whose request or unread response takes longer (60s); 0: never", "serve"},
     {"idle-exit", "DURATION", "exit after this time without sessions and requests (never)",
      "serve"},
     {"print-config", "", "print the settings and the source of each, and exit", "serve"},

@@ -19,6 +19,8 @@ std::string_view reason_phrase(int status) {
             return "Not Found";
         case 405:
             return "Method Not Allowed";
+        case 408:
+            return "Request Timeout";
         case 413:
             return "Content Too Large";
         case 431:

@@ -60,6 +60,8 @@ public:
     // progress. This is the position of the next request in the input.
     std::uint64_t taken_bytes() const { return taken_bytes_; }
 
+    // Returns true if a request has begun and is not complete, or is not parsed yet.
+    bool has_begun() const { return parser_ != nullptr || !unread_.empty(); }
     // Returns true if there is an incomplete request whose header is complete.
     bool has_header() const;
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <deque>
@@ -80,7 +81,8 @@ Connection::Connection(int socket, IoThread& thread, const Side& side)
       services_(services_of(side.services, thread, traffic_.buffers.account(uid_))),
       client_session_(std::make_shared<ClientSession>(side.dispatcher, side.caller)),
       clock_(side.dispatcher.clock()),
-      idle_connections_(side.idle_connections) {
+      idle_connections_(side.idle_connections),
+      limits_(side.stall_timeout) {
     ++traffic_.connections;
     traffic_.users.add(uid_);
 }
@@ -157,6 +159,7 @@ void Connection::continue_input() {
         held_up_ = false;
     }
     if (conversation_->paused()) return take_up({});
+    update_request();
     update_interest();
 }
 
@@ -170,7 +173,13 @@ void Connection::remind() {
     const auto now = steady_clock::now();
     if (reminder_at_ && now >= *reminder_at_) reminder_at_.reset();
     if (closed_) return;
-    if (deadline_ && now >= *deadline_) return hang_up();
+    const auto reached = [now](const std::optional<Time>& time) { return time && now >= *time; };
+    // After a pause of the daemon, the rest may have arrived, or the client may have read.
+    if (reached(request_end()) && has_unread()) read(false);
+    if (!closed_ && reached(response_end())) write();
+    if (closed_) return;
+    if (reached(deadline_) || reached(response_end())) return hang_up();
+    if (reached(request_end())) return time_out_request();
     schedule_reminder();
 }
 
@@ -209,6 +218,7 @@ void Connection::take_up(std::string_view bytes) {
     } else if (conversation_->paused()) {
         thread_.continue_input_soon(shared_from_this());
     }
+    update_request();
     update_interest();
 }
 
@@ -216,6 +226,7 @@ void Connection::end_of_input() {
     if (!conversation_) return hang_up();
     // The client may have closed only its sending side, so the responses are still sent.
     input_over_ = true;
+    limits_.set_request(std::nullopt);
     conversation_->end_of_input();
     update_busy();
     want_to_send();
@@ -261,6 +272,9 @@ void Connection::write() {
         if (sent_ == sending_.size()) continue;
         blocked_ = true;
         conversation_->output_blocked();
+        if (!limits_.has_response() && limits_.set_response(conversation_->sent())) {
+            schedule_reminder();
+        }
         // The reader of an event stream must keep up: restart the time limit if it has read
         // something.
         if (conversation_->streams() && (size > 0 || !deadline_)) remind_in(max_stall);
@@ -273,6 +287,7 @@ void Connection::write() {
 
 void Connection::sent_all() {
     blocked_ = false;
+    limits_.set_response(std::nullopt);
     if (!discarding_ && !closing_) deadline_.reset();
     conversation_->output_taken();
     update_busy();
@@ -351,11 +366,46 @@ void Connection::remind_in(milliseconds time) {
     schedule_reminder();
 }
 
-// Schedules a reminder for the deadline, unless one is scheduled for that time or an earlier one.
+// Schedules a reminder for the next time limit, unless one is scheduled for that time or an earlier
+// one.
 void Connection::schedule_reminder() {
-    if (!deadline_ || (reminder_at_ && *reminder_at_ <= *deadline_)) return;
-    reminder_at_ = deadline_;
-    thread_.remind_at(*deadline_, shared_from_this());
+    std::optional<Time> next;
+    for (const auto& time : {deadline_, request_end(), response_end()}) {
+        if (time) next = std::min(next.value_or(Time::max()), *time);
+    }
+    if (!next || (reminder_at_ && *reminder_at_ <= *next)) return;
+    reminder_at_ = next;
+    thread_.remind_at(*next, shared_from_this());
+}
+
+std::optional<Connection::Time> Connection::request_end() const {
+    // While the daemon does not read, the client is not late.
+    if (held_up_ || discarding_ || closing_ || !conversation_) return std::nullopt;
+    return limits_.request_end(conversation_->received());
+}
+
+std::optional<Connection::Time> Connection::response_end() const {
+    // The reader of a stream has a time limit of its own.
+    if (!conversation_ || conversation_->streams()) return std::nullopt;
+    return limits_.response_end(conversation_->sent());
+}
+
+// Starts the time limit of an incomplete request. If the daemon has not read the connection for a
+// while, the time starts again.
+void Connection::update_request() {
+    const auto begin = held_up_ || discarding_ || conversation_->paused()
+                           ? std::nullopt
+                           : conversation_->incomplete_request();
+    if (limits_.set_request(begin)) schedule_reminder();
+}
+
+void Connection::time_out_request() {
+    limits_.set_request(std::nullopt);
+    conversation_->time_out_request();
+    discarding_ = true;
+    remind_in(discard_time);
+    want_to_send();
+    update_interest();
 }
 
 // From now on, the connection is not closed to make room for another.

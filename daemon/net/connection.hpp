@@ -6,6 +6,7 @@
 //     reading ──► held up: no room for responses ──► reading
 //        │  └───► time slice used up: continues in the next round
 //        ├─ the client sends no more ──► sends the remaining responses ──► closing ──► closed
+//        ├─ the rest of a request does not arrive, or a response is not read ──► closed
 //        └─ invalid protocol ──► discards the input for a while ──► closed
 //
 // A connection is `closing` for a short time if the last responses contain a grant: the socket
@@ -25,6 +26,7 @@
 #include "daemon/net/idle_connections.hpp"
 #include "daemon/net/io_thread.hpp"
 #include "daemon/net/socket_report.hpp"
+#include "daemon/net/transfer_limits.hpp"
 
 namespace rocklock {
 
@@ -41,6 +43,8 @@ public:
         IdleConnections* idle_connections = nullptr;
         // Counts the connection until its thread serves it. May be null.
         ArrivalGate* arrivals = nullptr;
+        // For TransferLimits.
+        std::chrono::milliseconds stall_timeout{60'000};
     };
 
     // Takes ownership of the socket and assigns it to the thread. Thread-safe.
@@ -82,6 +86,10 @@ private:
     void update_busy();
     void remind_in(std::chrono::milliseconds time);
     void schedule_reminder();
+    std::optional<Time> request_end() const;
+    std::optional<Time> response_end() const;
+    void update_request();
+    void time_out_request();
     void hang_up();
     void keep_connection();
 
@@ -118,6 +126,7 @@ private:
     std::optional<Time> deadline_;
     // The time of the earliest reminder that is scheduled.
     std::optional<Time> reminder_at_;
+    TransferLimits limits_;
 };
 
 }  // namespace rocklock

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +54,12 @@ public:
     virtual bool has_room() const = 0;
     // Returns true if receive() has left input unprocessed.
     virtual bool paused() const = 0;
+    // Returns the position in the input at which an incomplete request begins, or none if there is
+    // no such request.
+    virtual std::optional<std::uint64_t> incomplete_request() const = 0;
+    // Reports that the rest of that request has not arrived in time. The conversation is broken
+    // then.
+    virtual void time_out_request() = 0;
     // Reports that the client will send nothing more. The client still receives the responses to
     // calls that are decided.
     virtual void end_of_input() = 0;
@@ -65,6 +72,8 @@ public:
     void output_sent(std::size_t bytes) { positions_.sent(bytes); }
     // Returns the number of output bytes that were passed to the socket in total.
     std::uint64_t sent() const { return positions_.sent(); }
+    // Returns the number of input bytes that were received in total.
+    std::uint64_t received() const { return positions_.received(); }
     virtual bool has_output() const = 0;
     // Adds the responses that other threads have made to the output.
     virtual void collect() {}

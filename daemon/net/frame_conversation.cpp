@@ -125,6 +125,11 @@ void FrameConversation::end_with(const Error& error) {
     refuse(0, error, FrameKind::farewell);
 }
 
+void FrameConversation::time_out_request() {
+    end_with(Error(ErrorCode::invalid_argument,
+                   "the rest of a frame has not arrived in time (see --stall-timeout)"));
+}
+
 void FrameConversation::end_of_input() {
     ending_ = true;
     client_session_->end_of_input();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,11 @@ public:
                       UserBuffers::Account* buffers = nullptr);
 
     void receive(std::string_view bytes) override;
+    std::optional<std::uint64_t> incomplete_request() const override {
+        if (ending_ || rest_.empty()) return std::nullopt;
+        return positions_.received() - rest_.size();
+    }
+    void time_out_request() override;
     void end_of_input() override;
     std::string take_output() override;
     bool has_output() const override { return !output_.empty(); }

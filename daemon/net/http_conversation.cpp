@@ -115,9 +115,14 @@ void HttpConversation::break_off(const HttpProblem& problem) {
     reader_.clear();
     const auto* name = "RequestTooLargeException";
     if (problem.status == 400 || problem.status == 501) name = "ValidationException";
+    if (problem.status == 408) name = "RequestTimeoutException";
     const bool full = problem.status == 503;
     answer(last_number_, full ? limit_answer() : refusal(problem.status, name, problem.message));
     count_request(0);
+}
+
+void HttpConversation::time_out_request() {
+    break_off({408, "the rest of the request has not arrived in time (see --stall-timeout)"});
 }
 
 std::string HttpConversation::take_output() {

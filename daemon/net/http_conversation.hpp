@@ -67,6 +67,11 @@ public:
                      std::function<void()> output_ready, const HttpServices& services = {});
 
     void receive(std::string_view bytes) override;
+    std::optional<std::uint64_t> incomplete_request() const override {
+        if (ending_ || !reader_.has_begun()) return std::nullopt;
+        return next_begin_;
+    }
+    void time_out_request() override;
     void end_of_input() override;
     std::string take_output() override;
     bool has_output() const override { return !output_.empty(); }

@@ -143,8 +143,9 @@ void Admission::admit(Protocol::socket socket, bool tcp) {
     }
     HttpServices services = uses_.services;
     services.tcp = tcp;
-    const Connection::Side side{caller,        services,           uses_.dispatcher,
-                                uses_.traffic, &idle_connections_, &arrivals_};
+    const Connection::Side side{
+        caller,     services,           uses_.dispatcher, uses_.traffic, &idle_connections_,
+        &arrivals_, uses_.stall_timeout};
     auto& thread = *uses_.threads[next_thread_++ % uses_.threads.size()];
     connections_.add(Connection::start(socket.release(), thread, side));
 }

@@ -46,6 +46,7 @@ public:
         // Members of this group are administrators. nullopt: no group.
         std::optional<gid_t> admin_group;
         int max_connections = 0;
+        std::chrono::milliseconds stall_timeout{};
     };
 
     explicit Admission(Uses uses);

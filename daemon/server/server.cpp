@@ -140,7 +140,7 @@ Server::Server(const Parts& parts)
       service_(*server_service(parts.database.service())),
       traffic_(parts.max_user_connections, parts.options.max_user_buffer_bytes),
       admission_({control_, parts.log, traffic_, dispatcher_, services(), threads_,
-                  parts.admin_group, parts.max_connections}),
+                  parts.admin_group, parts.max_connections, parts.options.stall_timeout}),
       watch_(
           control_.get_executor(),
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),

@@ -29,6 +29,9 @@ struct ServerOptions {
     std::optional<std::uint64_t> max_user_connections;
     // The bytes of incomplete requests and unread responses of each user; 0: no limit.
     std::uint64_t max_user_buffer_bytes = 0;
+    // The time for an incomplete request and for an unread response; 0: no limit. 1 s is added for
+    // each 16 KB (TransferLimits).
+    std::chrono::milliseconds stall_timeout{60'000};
     UserLimits user_limits{};
     // If true, a store is served even if other users can enter its directory.
     bool allow_shared_store = false;
