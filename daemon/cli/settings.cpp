@@ -21,7 +21,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 30> known_settings = {"socket",
+constexpr std::array<std::string_view, 31> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
