@@ -16,6 +16,10 @@ constexpr milliseconds next_try{1'000};
 constexpr milliseconds recheck_margin{2};
 // The number of ended sessions above which they are removed from `known_`.
 constexpr std::size_t max_over = 4096;
+// The maximum number of AwaitNotices calls at a time. The events of more sessions are received with
+// their renewals: the daemon reads no more calls of a connection on which very many wait.
+constexpr std::size_t max_awaiting = 4096;
+constexpr std::size_t max_reported = 256;
 
 template <typename T>
 T* reply_in(Result<Reply>& reply) {
@@ -61,11 +65,20 @@ FramedService::Notifications FramedService::learn(std::uint64_t number, const As
                 *proven, known->second,
                 reply.error().ended.value_or(Ending{Outcome::expired, {}, {}, clock_.now().wall}),
                 notifications);
+        } else if (reply.error().code == ErrorCode::steal_refused && proven != nullptr) {
+            // The holder may answer.
+            await_notices(*proven);
         }
         return notifications;
     }
     if (auto* session = reply_in<SessionInfo>(reply)) learn_session(asked, *session, notifications);
     if (const auto* grant = reply_in<Grant>(reply)) learn_grant(asked, *grant);
+    if (auto* notices = reply_in<rocklock::Notices>(reply)) {
+        if (const auto known = known_.find(*proven); known != known_.end()) {
+            learn_notices(known->first, known->second, *notices, notifications);
+            known->second.noticed = notices->after;
+        }
+    }
     if (const auto* detail = reply_in<SessionDetail>(reply)) {
         learn_detail(number, asked, *detail, notifications);
     }
@@ -106,14 +119,66 @@ void FramedService::learn_session(const Asked& asked, SessionInfo& session,
     known.deadline = std::max(known.deadline, session.deadline);
     if (std::holds_alternative<RenewSession>(asked.call.body)) known.deadline = session.deadline;
     next_check_ = std::min(next_check_, known.deadline);
-    for (const Wanted& wanted : session.wanted)
-        notifications.wanted.push_back({session.id, wanted});
-    for (const LostGrant& lost : session.lost) {
+    learn_notices(session.id, known, session, notifications);
+    if (!known.grants.empty()) await_notices(session.id);
+}
+
+// Returns whether a notice has not been reported. The replies to a renewal and to AwaitNotices can
+// both contain it, in any order. Managers of earlier versions do not number notices.
+bool FramedService::is_new(Known& known, std::uint64_t number) {
+    if (number == 0) return true;
+    auto& reported = known.reported;
+    if (std::find(reported.begin(), reported.end(), number) != reported.end()) return false;
+    if (reported.size() == max_reported) reported.pop_front();
+    reported.push_back(number);
+    return true;
+}
+
+// `received` is the reply to a renewal or to AwaitNotices.
+template <typename Received>
+void FramedService::learn_notices(const SessionId& session, Known& known, Received& received,
+                                  Notifications& notifications) {
+    for (Wanted& wanted : received.wanted) {
+        if (!is_new(known, wanted.number)) continue;
+        notifications.wanted.push_back({session, std::move(wanted)});
+    }
+    for (TakeOverAnswer& answer : received.answers) {
+        if (!is_new(known, answer.number)) continue;
+        notifications.answered.push_back({session, std::move(answer)});
+    }
+    for (LostGrant& lost : received.lost) {
         const auto grant = known.grants.find(lost.grant);
         if (grant == known.grants.end()) continue;
-        notifications.lost.push_back({session.id, std::move(grant->second.grant), lost.ending});
+        notifications.lost.push_back(
+            {session, std::move(grant->second.grant), std::move(lost.ending)});
         known.grants.erase(grant);
     }
+}
+
+// Sends an AwaitNotices call unless one is under way.
+void FramedService::await_notices(const SessionId& session) {
+    const auto found = known_.find(session);
+    if (found == known_.end() || !connected_ || closed_ || awaiting_ == max_awaiting) return;
+    Known& known = found->second;
+    if (known.awaiting || known.over || known.closing) return;
+    known.awaiting = true;
+    ++awaiting_;
+    Call call;
+    call.body = AwaitNotices{session, known.noticed, no_limit};
+    enter(
+        std::move(call),
+        [this, session](const Result<Reply>& reply) {
+            MutexLock lock(mutex_);
+            --awaiting_;
+            const auto ended = known_.find(session);
+            if (ended == known_.end()) return;
+            ended->second.awaiting = false;
+            // After an error, the next renewal begins again.
+            if (!reply) return;
+            await_notices(session);
+            send_entered();
+        },
+        true);
 }
 
 void FramedService::learn_grant(const Asked& asked, const Grant& grant) {
@@ -131,6 +196,7 @@ void FramedService::learn_grant(const Asked& asked, const Grant& grant) {
     const auto known = known_.find(grant.session);
     if (known == known_.end()) return;
     known->second.grants[grant.id] = {grant, last_number_, false};
+    await_notices(grant.session);
     // The daemon renews a session when it grants a lock.
     if (!grant.cap) known->second.deadline = std::max(known->second.deadline, grant.deadline);
     next_check_ = std::min(next_check_, known->second.deadline);
@@ -179,19 +245,26 @@ void FramedService::lose_all(const SessionId& session, Known& known, const Endin
 
 void FramedService::notify(const Notifications& notifications) {
     for (const LostNotice& notice : notifications.lost) {
-        if (notify_lost_) notify_lost_(notice);
+        if (callbacks_.lost) callbacks_.lost(notice);
     }
     for (const WantedNotice& notice : notifications.wanted) {
-        if (notify_wanted_) notify_wanted_(notice);
+        if (callbacks_.wanted) callbacks_.wanted(notice);
+    }
+    for (const AnsweredNotice& notice : notifications.answered) {
+        if (callbacks_.answered) callbacks_.answered(notice);
     }
 }
 
 void FramedService::on_lost(std::function<void(const LostNotice&)> notify) {
-    notify_lost_ = std::move(notify);
+    callbacks_.lost = std::move(notify);
 }
 
 void FramedService::on_wanted(std::function<void(const WantedNotice&)> notify) {
-    notify_wanted_ = std::move(notify);
+    callbacks_.wanted = std::move(notify);
+}
+
+void FramedService::on_answered(std::function<void(const AnsweredNotice&)> notify) {
+    callbacks_.answered = std::move(notify);
 }
 
 std::optional<BootTime> FramedService::tick() {

@@ -263,6 +263,7 @@ void FramedService::finish(std::uint64_t number, Asked asked, Result<Reply> repl
     {
         MutexLock lock(mutex_);
         notifications = learn(number, asked, reply);
+        send_entered();
         // If the reply to an earlier transmission of this renewal was lost, its notices are lost
         // too. A query of the session finds the grants that have ended.
         const auto* renewal = std::get_if<RenewSession>(&asked.call.body);

@@ -114,6 +114,7 @@ milliseconds* patience_in(CallBody& body) {
     if (auto* acquire = std::get_if<Acquire>(&body)) return &acquire->patience;
     if (auto* convert = std::get_if<Convert>(&body)) return &convert->patience;
     if (auto* watch = std::get_if<WatchRequest>(&body)) return &watch->patience;
+    if (auto* notices = std::get_if<AwaitNotices>(&body)) return &notices->patience;
     return nullptr;
 }
 
@@ -312,7 +313,7 @@ std::uint64_t FramedService::enter(Call call, Replied done, bool direct) {
 }
 
 void FramedService::send_entered() {
-    if (connected_) send_pending();
+    if (connected_ && socket_.has_outgoing()) send_pending();
     if (next_expiry_ < reader_wakes_at_) wake();
 }
 

@@ -18,8 +18,9 @@
 //     framed_knowledge.cpp  the state of sessions and grants, as learned from replies
 //
 // The client remembers the secret of each session from the reply that contained it and adds it to
-// later calls. Events of the session's grants arrive with the replies to renewals, and are reported
-// once.
+// later calls. For each session that has or wants grants, an AwaitNotices call is always under way,
+// so the daemon reports each event when it is decided. Events are reported once. The replies to
+// renewals contain those whose report was lost with a connection.
 #pragma once
 
 #include <chrono>
@@ -77,6 +78,7 @@ public:
 
     void on_lost(std::function<void(const LostNotice&)> notify) override;
     void on_wanted(std::function<void(const WantedNotice&)> notify) override;
+    void on_answered(std::function<void(const AnsweredNotice&)> notify) override;
     std::optional<BootTime> tick() override;
     std::vector<Result<SessionInfo>> renew(const std::vector<SessionId>& sessions) override;
     Result<void> back_up(const std::string& directory) override;
@@ -137,6 +139,12 @@ private:
         bool checking = false;
         bool closing = false;
         bool over = false;
+        // An AwaitNotices request of the session is under way.
+        bool awaiting = false;
+        // The `after` of the next AwaitNotices.
+        std::uint64_t noticed = 0;
+        // The numbers of the last notices that have been reported.
+        std::deque<std::uint64_t> reported;
     };
     // The state of reconnecting while there is no connection.
     struct Outage {
@@ -150,6 +158,7 @@ private:
     struct Notifications {
         std::vector<LostNotice> lost;
         std::vector<WantedNotice> wanted;
+        std::vector<AnsweredNotice> answered;
     };
 
     FramedService(std::string path, Clock& clock, const RemoteOptions& options);
@@ -186,6 +195,11 @@ private:
         ROCKLOCK_REQUIRES(mutex_);
     void learn_session(const Asked& asked, SessionInfo& session, Notifications& notifications)
         ROCKLOCK_REQUIRES(mutex_);
+    static bool is_new(Known& known, std::uint64_t number);
+    template <typename Received>
+    void learn_notices(const SessionId& session, Known& known, Received& received,
+                       Notifications& notifications) ROCKLOCK_REQUIRES(mutex_);
+    void await_notices(const SessionId& session) ROCKLOCK_REQUIRES(mutex_);
     void learn_grant(const Asked& asked, const Grant& grant) ROCKLOCK_REQUIRES(mutex_);
     void learn_release(Known& known, GrantId grant, const Released& released)
         ROCKLOCK_REQUIRES(mutex_);
@@ -202,8 +216,12 @@ private:
     const RemoteOptions options_;
     const MadeHere made_here_{};
     const int wake_event_;
-    std::function<void(const LostNotice&)> notify_lost_;
-    std::function<void(const WantedNotice&)> notify_wanted_;
+    struct Callbacks {
+        std::function<void(const LostNotice&)> lost;
+        std::function<void(const WantedNotice&)> wanted;
+        std::function<void(const AnsweredNotice&)> answered;
+    };
+    Callbacks callbacks_;
 
     // Used by the reader thread only.
     int reader_fd_ = -1;
@@ -229,6 +247,8 @@ private:
     std::uint64_t request_ids_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
     std::map<SessionId, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
+    // The number of sessions in `known_` with an AwaitNotices call under way.
+    std::size_t awaiting_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     // The number of sessions in `known_` that have ended.
     std::size_t known_over_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     // Declared last, because the thread uses all other members.

@@ -42,6 +42,7 @@ public:
     // Set the callbacks before the first request.
     virtual void on_lost(std::function<void(const LostNotice&)> notify) = 0;
     virtual void on_wanted(std::function<void(const WantedNotice&)> notify) = 0;
+    virtual void on_answered(std::function<void(const AnsweredNotice&)> notify) = 0;
 
     // Checks sessions with an expired lease. Returns the time of the next check, or none.
     virtual std::optional<BootTime> tick() = 0;

@@ -140,6 +140,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
         [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });
     state->manager->on_wanted(
         [keeper = state->keeper.get()](const WantedNotice& notice) { keeper->wanted(notice); });
+    state->manager->on_answered(
+        [keeper = state->keeper.get()](const AnsweredNotice& notice) { keeper->answered(notice); });
     return Database(std::move(state));
 }
 
@@ -163,6 +165,8 @@ Result<Database> Database::connect(const std::string& socket_path, ConnectOption
         [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });
     state->remote->on_wanted(
         [keeper = state->keeper.get()](const WantedNotice& notice) { keeper->wanted(notice); });
+    state->remote->on_answered(
+        [keeper = state->keeper.get()](const AnsweredNotice& notice) { keeper->answered(notice); });
     return Database(std::move(state));
 }
 

@@ -262,6 +262,10 @@ void Session::on_wanted(std::function<void(const Wanted&)> callback) {
     if (kept_) kept_->on_wanted.set(std::move(callback));
 }
 
+void Session::on_take_over_answer(std::function<void(const TakeOverAnswer&)> callback) {
+    if (kept_) kept_->on_take_over_answer.set(std::move(callback));
+}
+
 bool Session::valid() const { return kept_ && kept_->valid(nullptr); }
 
 std::chrono::milliseconds Session::remaining() const {

@@ -143,6 +143,7 @@ void KeptSession::let_go() {
     on_lost.set({});
     on_warning.set({});
     on_wanted.set({});
+    on_take_over_answer.set({});
 }
 
 Result<void> KeptSession::assert_held(const Grant* grant, std::string_view resource,
@@ -269,13 +270,19 @@ void SessionKeeper::lost(const LostNotice& notice) {
         MutexLock lock(session->mutex);
         session->lost.insert(notice.grant.id);
     }
-    add_notifications({std::move(session), notice, std::nullopt, std::nullopt});
+    add_notifications({std::move(session), notice, {}, {}, {}});
 }
 
 void SessionKeeper::wanted(const WantedNotice& notice) {
     auto session = find(notice.session);
     if (session == nullptr) return;
-    add_notifications({std::move(session), std::nullopt, notice.wanted, std::nullopt});
+    add_notifications({std::move(session), {}, notice.wanted, {}, {}});
+}
+
+void SessionKeeper::answered(const AnsweredNotice& notice) {
+    auto session = find(notice.session);
+    if (session == nullptr) return;
+    add_notifications({std::move(session), {}, {}, notice.answer, {}});
 }
 
 void SessionKeeper::add_notifications(Notifications notifications) {
@@ -301,6 +308,7 @@ void SessionKeeper::notify() {
         }
         if (notifications.lost) notifications.session->on_lost(*notifications.lost);
         if (notifications.wanted) notifications.session->on_wanted(*notifications.wanted);
+        if (notifications.answer) notifications.session->on_take_over_answer(*notifications.answer);
         if (notifications.warning) notifications.session->on_warning(*notifications.warning);
     }
 }
@@ -332,7 +340,7 @@ void SessionKeeper::attend(std::size_t max_sessions) {
     std::vector<Notifications> warnings;
     for (const auto& session : due) {
         if (const auto left = session->check(clock_.now().boot)) {
-            warnings.push_back({session, std::nullopt, std::nullopt, left});
+            warnings.push_back({session, {}, {}, {}, left});
         }
         changed(*session);
     }

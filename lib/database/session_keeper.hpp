@@ -79,6 +79,7 @@ struct KeptSession {
     Callback<const LostNotice&> on_lost;
     Callback<std::chrono::milliseconds> on_warning;
     Callback<const Wanted&> on_wanted;
+    Callback<const TakeOverAnswer&> on_take_over_answer;
 
     // Returns the time until which the session, and the grant if one is given, is valid: the
     // deadline minus the margin.
@@ -126,6 +127,7 @@ public:
     // Queue notices. Called on the manager's thread.
     void lost(const LostNotice& notice);
     void wanted(const WantedNotice& notice);
+    void answered(const AnsweredNotice& notice);
     // Marks a grant as released by a save.
     void given_up(const SessionId& id, GrantId grant);
 
@@ -151,6 +153,7 @@ private:
         std::shared_ptr<KeptSession> session;
         std::optional<LostNotice> lost;
         std::optional<Wanted> wanted;
+        std::optional<TakeOverAnswer> answer;
         std::optional<std::chrono::milliseconds> warning;
     };
 

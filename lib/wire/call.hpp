@@ -111,7 +111,7 @@ using CallBody =
                  ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest,
                  ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit, ListOutliers,
                  BindTable, UnbindTable, ListBindings, ListDrafts, TakeDraft, DiscardDraft,
-                 EndSession, EndSessions>;
+                 EndSession, EndSessions, AwaitNotices>;
 
 struct Call {
     CallBody body;
@@ -209,7 +209,7 @@ using Reply =
     std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList, LockView,
                  LockPage, SessionPage, SessionDetail, LockStatistics, WaitList, DeadlockList,
                  AuditPage, Pong, BackedUp, EventPage, HistoryPage, Outliers, TableBinding,
-                 BindingList, DraftPage, Draft, DiscardedDraft, EndedSessions>;
+                 BindingList, DraftPage, Draft, DiscardedDraft, EndedSessions, Notices>;
 
 // The type of the reply to a call. Requests of the lock service define it as their member `Answer`.
 template <typename Body>

@@ -46,6 +46,13 @@ void describe_call(Codec& codec, C& call, T& body) {
     codec.required("Allow", body.allow);
 }
 
+template <typename Codec, A<Call> C, A<AwaitNotices> T>
+void describe_call(Codec& codec, C& call, T& body) {
+    describe_proof(codec, call, body.session);
+    codec.optional("After", body.after);
+    codec.patience("PatienceMs", body.patience);
+}
+
 template <typename Codec, A<Call> C, A<JoinProcess> T>
 void describe_call(Codec& codec, C& call, T& body) {
     describe_proof(codec, call, body.session);
@@ -92,6 +99,15 @@ void describe(Codec& codec, T& session) {
     describe_deadline(codec, session);
     codec.optional("Wanted", session.wanted);
     codec.optional("Lost", session.lost);
+    codec.optional("Answers", session.answers);
+}
+
+template <typename Codec, A<Notices> T>
+void describe(Codec& codec, T& notices) {
+    codec.optional("Wanted", notices.wanted);
+    codec.optional("Lost", notices.lost);
+    codec.optional("Answers", notices.answers);
+    codec.required("After", notices.after);
 }
 
 template <typename Codec, A<ClosedSession> T>

@@ -86,12 +86,25 @@ void describe(Codec& codec, T& wanted) {
     codec.required("Mode", wanted.mode);
     codec.required("Since", wanted.since);
     codec.optional("AnswerBy", wanted.answer_by);
+    codec.optional("Reason", wanted.reason);
+    codec.optional("Number", wanted.number);
 }
 
 template <typename Codec, A<LostGrant> T>
 void describe(Codec& codec, T& lost) {
     codec.required("Grant", lost.grant);
     describe(codec, lost.ending);
+    codec.optional("Number", lost.number);
+}
+
+template <typename Codec, A<TakeOverAnswer> T>
+void describe(Codec& codec, T& answer) {
+    codec.required("Grant", answer.grant);
+    codec.optional("Resource", answer.resource);
+    codec.required("By", answer.by);
+    codec.required("Allowed", answer.allowed);
+    codec.optional("AskAgain", answer.ask_again);
+    codec.optional("Number", answer.number);
 }
 
 template <typename Codec, A<Dependant> T>

@@ -90,7 +90,8 @@ public:
         accept();
         answer(Pong{});
     }
-    // Returns the next call, or none if the client has disconnected.
+    // Returns the next call, or none if the client has disconnected. Leaves the calls for notices
+    // unanswered, as a daemon does that has none.
     std::optional<Call> next() {
         while (connection_ >= 0) {
             std::string_view rest = bytes_;
@@ -100,13 +101,15 @@ public:
                 receive();
                 continue;
             }
-            number_ = (*frame)->number;
+            const auto number = (*frame)->number;
             std::optional<Call> call;
             if ((*frame)->kind == FrameKind::call) {
                 call = read_call_frame((*frame)->body).value();
             }
             bytes_.erase(0, bytes_.size() - rest.size());
-            if (call) return call;
+            if (!call || std::holds_alternative<AwaitNotices>(call->body)) continue;
+            number_ = number;
+            return call;
         }
         return std::nullopt;
     }

@@ -91,6 +91,9 @@ struct Describe {
         return brief(r.session) + (r.allow ? " allow " : " deny ") +
                std::to_string(number(r.grant));
     }
+    std::string operator()(const AwaitNotices& r) const {
+        return brief(r.session) + " await notices after " + std::to_string(r.after);
+    }
     std::string operator()(const PutClass& r) const { return "class " + r.lock_class.pattern; }
     std::string operator()(const DeleteClass& r) const { return "delete_class " + r.pattern; }
 };

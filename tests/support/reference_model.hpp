@@ -187,6 +187,9 @@ private:
     void handle(const PutClass& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const DeleteClass& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const AnswerWanted& request, Ticket ticket, const SessionId& fresh, Instant now);
+    // Notices are not part of the model. Throws std::logic_error.
+    static void handle(const AwaitNotices& request, Ticket ticket, const SessionId& fresh,
+                       Instant now);
 
     // Returns the longest `steal_after` of the grant's classes with this policy, or none.
     std::optional<std::chrono::milliseconds> longest(StealPolicy policy,

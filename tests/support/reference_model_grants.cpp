@@ -251,6 +251,9 @@ void ReferenceModel::handle(const EndSession& request, Ticket ticket, const Sess
     end_session(*someone, Outcome::broken, now.boot, true);
     reply(ticket, Answer(closed));
 }
+void ReferenceModel::handle(const AwaitNotices& /*request*/, Ticket, const SessionId&, Instant) {
+    throw std::logic_error("the reference model has no notices");
+}
 void ReferenceModel::handle(const Break& request, Ticket ticket, const SessionId&, Instant now) {
     auto* victim = find(request.grant);
     if (victim == nullptr) return refuse(ticket, ErrorCode::not_owner);

@@ -27,6 +27,7 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
          "{" + proof + R"(,"LeaseMs":5000,"Note":"n","Metadata":{"k":"v"},"Active":true})"},
         {"AnswerWanted", "{" + proof + R"(,"Grant":4,"Allow":true})"},
         {"AnswerWanted", "{" + proof + R"(,"Grant":4,"Allow":false})"},
+        {"AwaitNotices", "{" + proof + R"(,"After":5,"PatienceMs":-1})"},
         {"JoinProcess", "{" + proof + R"(,"Pid":7})"},
         {"CloseSession", "{" + proof + "}"},
         {"Acquire",

@@ -103,7 +103,8 @@ public:
     //     the request had no effect, and with `indeterminate` if it is unknown whether it had one.
     //   - The client counts a lease from the time at which it requested the lease, so the lease
     //     ends slightly earlier for the client than for the daemon.
-    //   - The client receives the notices about the grants of a session with its next renewal.
+    //   - The daemon pushes the notices about the grants of a session when they are decided. Those
+    //     that are decided while there is no connection are received with the next renewal.
     //   - The grants of a session outlive the connection: close() does not release them. They end
     //     with the lease of the session.
     //   - Functions that cannot return an error (classes(), statistics()) return empty values while

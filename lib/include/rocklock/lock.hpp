@@ -24,6 +24,7 @@
 
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
+#include <rocklock/notices.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/statistics.hpp>
 #include <rocklock/types.hpp>
@@ -109,25 +110,6 @@ struct ProcessId {
     friend bool operator==(const ProcessId&, const ProcessId&) = default;
 };
 
-// Another session waits for a resource of a grant, or asks to take the grant over.
-struct Wanted {
-    GrantId grant{};
-    std::string resource;
-    // The principal that wants the resource, the mode, and since when.
-    std::string by;
-    Mode mode = Mode::write;
-    WallTime since;
-    // If the session asks to take the grant over: the time from which it can do so, unless
-    // AnswerWanted answers it earlier. None if the session only waits.
-    std::optional<WallTime> answer_by{};
-};
-
-// A grant that has expired, or was stolen or broken.
-struct LostGrant {
-    GrantId grant{};
-    Ending ending;
-};
-
 struct SessionInfo {
     SessionId id;
     // Zero in the responses to RenewSession and JoinProcess.
@@ -136,9 +118,10 @@ struct SessionInfo {
     std::chrono::milliseconds remaining{};
     BootTime deadline;
     WallTime deadline_wall;
-    // In the response to a renewal: at most the newest 100 of each since the previous renewal.
+    // In the response to a renewal: the notices since the previous renewal, as in Notices.
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;
+    std::vector<TakeOverAnswer> answers;
     // Set by LockService::authenticate() only; never sent over a socket.
     std::string principal;
 };
@@ -401,8 +384,8 @@ struct DeleteClass {
 
 using Request = std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert,
                              Release, Transfer, Steal, Break, Reacquire, PutClass, DeleteClass,
-                             AnswerWanted, EndSession>;
-using Answer = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass>;
+                             AnswerWanted, EndSession, AwaitNotices>;
+using Answer = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, Notices>;
 
 // ---- Queries ----
 
@@ -509,6 +492,12 @@ struct LostNotice {
 struct WantedNotice {
     SessionId session;
     Wanted wanted;
+};
+
+// The holder of a grant has answered the session, which asked to take the grant over.
+struct AnsweredNotice {
+    SessionId session;
+    TakeOverAnswer answer;
 };
 
 // ---- The service ----

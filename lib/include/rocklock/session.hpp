@@ -315,6 +315,9 @@ public:
     // Called when another session begins to wait for a resource that this session holds, or asks to
     // take a grant over.
     void on_wanted(std::function<void(const Wanted&)> callback);
+    // Called when a holder has answered this session's request to take its grant over: steal() with
+    // a class that has StealPolicy::ask.
+    void on_take_over_answer(std::function<void(const TakeOverAnswer&)> callback);
 
     // Returns whether the caller can still rely on the session: it has not ended, and its lease
     // does not end within the margin. The restrictions of Guard::valid() apply.

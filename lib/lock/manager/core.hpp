@@ -131,6 +131,7 @@ struct Schedule {
 struct Callbacks {
     std::function<void(const LostNotice&)> notify_lost;
     std::function<void(const WantedNotice&)> notify_wanted;
+    std::function<void(const AnsweredNotice&)> notify_answered;
     std::function<void()> notify_flusher;
 };
 

@@ -86,6 +86,10 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
     if (!changed && after.own && *after.own && std::holds_alternative<SessionInfo>(**after.own)) {
         after.dependency = {commits.last_kept(), Durability::written};
     }
+    // Notices that a session already has may come from commits that are not written yet.
+    if (after.own && *after.own && std::holds_alternative<Notices>(**after.own)) {
+        after.dependency = commits.all_written();
+    }
     stalls.decided(now.boot, table.has_sessions());
     const auto next = next_wake();
     if (next && *next < schedule.wakes_at) {
@@ -125,12 +129,17 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
         after.dependency = commits.all_written();
     }
     const bool slow = !decision.slow.empty() && options.on_slow_wait;
-    if (decision.lost.empty() && decision.wanted.empty() && !slow) return;
-    if (!callbacks.notify_lost && !callbacks.notify_wanted && !slow) return;
+    if (decision.lost.empty() && decision.wanted.empty() && decision.answered.empty() && !slow) {
+        return;
+    }
+    if (!callbacks.notify_lost && !callbacks.notify_wanted && !callbacks.notify_answered && !slow) {
+        return;
+    }
     Delivery delivery;
     if (!mutated(Mutant::notified_before_durable)) delivery.dependency = dependency;
-    delivery.notifications = std::make_unique<manager::Notifications>(manager::Notifications{
-        std::move(decision.lost), std::move(decision.wanted), std::move(decision.slow)});
+    delivery.notifications = std::make_unique<manager::Notifications>(
+        manager::Notifications{std::move(decision.lost), std::move(decision.wanted),
+                               std::move(decision.answered), std::move(decision.slow)});
     deliveries.add_committing(std::move(delivery));
     after.deliver = true;
 }

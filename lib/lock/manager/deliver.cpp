@@ -265,16 +265,21 @@ void LockManager::Core::deliver(Delivery& delivery) {
 void LockManager::Core::notify(const manager::Notifications& notifications) {
     std::function<void(const LostNotice&)> lost;
     std::function<void(const WantedNotice&)> wanted;
+    std::function<void(const AnsweredNotice&)> answered;
     {
         MutexLock lock(mutex);
         lost = callbacks.notify_lost;
         wanted = callbacks.notify_wanted;
+        answered = callbacks.notify_answered;
     }
     for (const LostNotice& notice : notifications.lost) {
         if (lost) lost(notice);
     }
     for (const WantedNotice& notice : notifications.wanted) {
         if (wanted) wanted(notice);
+    }
+    for (const AnsweredNotice& notice : notifications.answered) {
+        if (answered) answered(notice);
     }
     for (const SlowWait& slow : notifications.slow) options.on_slow_wait(slow);
 }

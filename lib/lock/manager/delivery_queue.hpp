@@ -23,6 +23,7 @@ namespace rocklock::manager {
 struct Notifications {
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
+    std::vector<AnsweredNotice> answered;
     std::vector<SlowWait> slow;
 };
 

@@ -383,6 +383,11 @@ void LockManager::on_lost(std::function<void(const LostNotice&)> notify) {
     core_->callbacks.notify_lost = std::move(notify);
 }
 
+void LockManager::on_answered(std::function<void(const AnsweredNotice&)> notify) {
+    MutexLock lock(core_->mutex);
+    core_->callbacks.notify_answered = std::move(notify);
+}
+
 void LockManager::on_wanted(std::function<void(const WantedNotice&)> notify) {
     MutexLock lock(core_->mutex);
     core_->callbacks.notify_wanted = std::move(notify);

@@ -159,6 +159,7 @@ public:
     // that delivers.
     void on_lost(std::function<void(const LostNotice&)> notify);
     void on_wanted(std::function<void(const WantedNotice&)> notify);
+    void on_answered(std::function<void(const AnsweredNotice&)> notify);
 
     // For a manager without the background thread: decides what is due, makes it durable and
     // delivers the responses. Returns the time of the next call, or nullopt if none is needed.

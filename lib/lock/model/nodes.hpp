@@ -84,6 +84,8 @@ struct Ask {
     // The principal that asked, regardless of its session.
     std::uint32_t uid = 0;
     std::string principal;
+    // The last session of the principal that asked. It gets the answer.
+    SessionId session;
     Answer answer = Answer::none;
     // The time of the request or, if there is an answer, of the answer.
     BootTime since{};
@@ -385,10 +387,11 @@ struct DeadlineSource {
     bool exact = false;
 };
 
-// Notices that the next renewals of a session return.
+// Notices that the owner of a session has not received yet, and the AwaitNotices requests that wait
+// for the next one.
 struct SessionNotices {
-    std::vector<Wanted> wanted;
-    std::vector<LostGrant> lost;
+    Notices kept;
+    std::vector<Ticket> waiting;
 };
 
 struct Session : InArena {
@@ -429,7 +432,8 @@ struct Session : InArena {
     DeadlineSource deadline_source;
     // Set once it has ended. Its grants are cleaned up after that.
     std::optional<Ending> ended;
-    SessionNotices notices;
+    // Null if there has not been any notice yet.
+    std::unique_ptr<SessionNotices> notices;
 
     bool live(BootTime now) const { return !ended && now < deadline; }
 };

@@ -10,6 +10,7 @@
 //     deadlock.cpp       the wait-for graph
 //     end.cpp            release, convert, transfer, break, and the end of a grant
 //     steal.cpp          steals, and the answers of holders to them
+//     notices.cpp        notices to the owners of sessions
 //     events.cpp         events for watchers
 //     fence_check.cpp    finds the grant that permits a write, and the holder that forbids a read
 //     recover.cpp        recovery from the records; records of sessions and classes
@@ -45,6 +46,7 @@
 #include "lock/model/user_usage.hpp"
 #include "lock/records/records.hpp"
 #include "lock/table/lock_table.hpp"
+#include "lock/table/notice_waits.hpp"
 #include "lock/table/number_reservation.hpp"
 #include "lock/table/serve_list.hpp"
 #include "lock/table/session_table.hpp"
@@ -139,6 +141,12 @@ struct Timers {
     TimerHeap closures;
 };
 
+// What operators look up about contention: the names with the most waits, and the last deadlocks.
+struct ContentionLog {
+    HotNames names;
+    std::vector<Deadlock> deadlocks;
+};
+
 // State that recovery collects and that is applied after all records have been read.
 struct RecoveryState {
     // A resource of a grant that was upgraded, and the token of the upgrade.
@@ -171,7 +179,6 @@ struct GrantRequest {
 struct LockTable::Core {
     using Grant = lock_model::Grant;
     using Hold = lock_model::Hold;
-    using HotNames = lock_model::HotNames;
     using Resource = lock_model::Resource;
     using Session = lock_model::Session;
     using Wait = lock_model::Wait;
@@ -222,9 +229,9 @@ struct LockTable::Core {
     std::uint64_t ended_records = 0;
     std::uint32_t boot_epoch = 1;
     LockStatistics counts;
-    HotNames hot_names;
+    lock_model::ContentionLog contention;
     lock_model::UserUsage usage;
-    std::vector<Deadlock> deadlocks;
+    NoticeWaits notice_waits;
 
     // ---- The event being decided ----
     Instant now{};
@@ -417,7 +424,6 @@ struct LockTable::Core {
     std::optional<Error> check_queues(const Session& session,
                                       std::span<const RequestedLock> requested_locks) const;
     void notify_wanted(const Wait& wait, const Conflicts& conflicts);
-    void notify_wanted(Session& holder, const Wanted& wanted);
     void enqueue(Wait& wait);
     void dequeue(Wait& wait);
     // Removes the wait from all lists and frees it.
@@ -482,7 +488,6 @@ struct LockTable::Core {
     std::optional<records::Closure> closure_of(const Hold& hold, Outcome outcome) const;
     std::vector<records::Closure> close_resources(const Grant& grant, Outcome outcome);
     void answer_convert(Ticket to, const Grant& grant, bool waited);
-    void notify_lost(const Grant& grant, const Ending& ending);
     void write_audit(const Grant& grant, const Ending& ending);
     void apply_modes(Grant& grant, std::span<const Mode> modes, const RequestKey& convert_request,
                      std::uint64_t fingerprint);
@@ -504,15 +509,25 @@ struct LockTable::Core {
     // holder.
     std::optional<Error> judge_steal(const Steal& request, const Session& thief, Grant& victim);
     // Returns the request of the thief to take over the grant, with the answer of the holder. If
-    // the thief has not asked before, asks the holder.
-    Result<lock_model::Ask> ask_holder(const Session& thief, Grant& victim,
-                                       const StealTerms& terms);
+    // the thief has not asked before, asks the holder and states the reason.
+    Result<lock_model::Ask> ask_holder(const Session& thief, Grant& victim, const StealTerms& terms,
+                                       const std::string& reason);
     void forget_old_refusals(Grant& grant, milliseconds steal_after) const;
     Error steal_refusal(const Hold& hold, StealPolicy policy, std::string why,
                         std::optional<BootTime> until) const;
     // Returns whether another session waits for a lock that conflicts with this grant.
     bool waited_for(const Grant& grant) const;
     bool waited_for(const Hold& hold) const;
+
+    // ---- notices.cpp ----
+    void handle(const AwaitNotices& request);
+    static Notices take_notices(Session& session);
+    void notify_wanted(Session& holder, Wanted wanted);
+    void notify_lost(const Grant& grant, const Ending& ending);
+    void notify_answer(const SessionId& asker, TakeOverAnswer given);
+    void answer_notice_waits(Session& session);
+    void end_notice_waits(Session& session);
+    void time_out_notice_waits();
 
     // ---- events.cpp ----
     void note(EventType type, const Hold& hold, WallTime at);

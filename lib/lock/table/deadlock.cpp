@@ -314,8 +314,9 @@ std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const G
 Error LockTable::Core::deadlock(std::vector<CycleStep> cycle) {
     ROCKLOCK_ASSERT(!cycle.empty());
     ++counts.deadlocks;
-    if (deadlocks.size() == deadlocks_kept) deadlocks.erase(deadlocks.begin());
-    deadlocks.push_back({now.wall, cycle});
+    auto& last = contention.deadlocks;
+    if (last.size() == deadlocks_kept) last.erase(last.begin());
+    last.push_back({now.wall, cycle});
     Error error(ErrorCode::deadlock, "waiting would be a deadlock: ");
     for (const CycleStep& step : cycle) {
         error.message += step.principal + " waits for \"" + step.resource + "\", ";

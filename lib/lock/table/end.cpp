@@ -14,9 +14,6 @@ using records::Closure;
 
 namespace {
 
-// The maximum number of `lost` notices that a session keeps for its next renewal.
-constexpr std::size_t losses_kept = 100;
-
 // Returns whether queues are served after a grant has ended with this outcome: always, except with
 // a mutant.
 bool wakes(const lock_model::Session& session, Outcome outcome) {
@@ -203,16 +200,6 @@ std::vector<Closure> LockTable::Core::close_resources(const Grant& grant, Outcom
         closures.push_back(closure);
     }
     return closures;
-}
-
-void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
-    decision->lost.push_back({grant.session->id, view(grant), ending});
-    decision->lost.back().grant.ended = ending;
-    // An ended session cannot be renewed, so the notice would never be read.
-    if (grant.session->ended) return;
-    auto& notifications = grant.session->notices.lost;
-    if (notifications.size() == losses_kept) notifications.erase(notifications.begin());
-    notifications.push_back({grant.id, ending});
 }
 
 void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {

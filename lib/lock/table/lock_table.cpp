@@ -18,6 +18,7 @@ void Decision::clear() {
     replies.clear();
     lost.clear();
     wanted.clear();
+    answered.clear();
     history.clear();
     events.clear();
     slow.clear();
@@ -42,8 +43,9 @@ LockTable::Core::~Core() {
 void LockTable::Core::apply(const Event& event) {
     std::visit([this](const auto& what) { handle(what); }, event);
     serve_queues();
-    // Events use numbers even if the decision writes no record.
-    const bool numbers_used = !decision->batch.empty() || !decision->events.empty();
+    // Events and notices use numbers even if the decision writes no record.
+    const bool numbers_used = !decision->batch.empty() || !decision->events.empty() ||
+                              !decision->wanted.empty() || !decision->answered.empty();
     if (numbers_used) keep_numbers_safe();
     // This must hold before the decision is answered: after a crash, none of its numbers may be
     // assigned again.
@@ -77,7 +79,12 @@ void LockTable::Core::handle(const Disconnect& event) {
 
 void LockTable::Core::withdraw(Ticket waiting) {
     Wait* wait = waits.find(waiting);
-    if (wait == nullptr) return;
+    if (wait == nullptr) {
+        if (notice_waits.remove(waiting)) {
+            refuse(waiting, {ErrorCode::cancelled, "the wait for notices was cancelled"});
+        }
+        return;
+    }
     ++counts.cancelled;
     refuse(waiting, {ErrorCode::cancelled, "the wait was cancelled, and nothing was granted"});
     if (!mutated(Mutant::cancel_leaves_entry)) end_wait(*wait);
@@ -196,7 +203,8 @@ void LockTable::apply(const Event& event, Ticket ticket, const SessionId& fresh,
 std::optional<BootTime> LockTable::next_wake() const {
     BootTime next = BootTime::max();
     const lock_model::Timers& timers = core_->timers;
-    for (const TimerHeap* heap : {&timers.grants, &timers.waits, &timers.closures}) {
+    const TimerHeap& notice_waits = core_->notice_waits.timeouts();
+    for (const TimerHeap* heap : {&timers.grants, &timers.waits, &timers.closures, &notice_waits}) {
         if (!heap->empty()) next = std::min(next, heap->top().at);
     }
     if (!timers.sessions.empty()) next = std::min(next, timers.next_session());
@@ -206,7 +214,9 @@ std::optional<BootTime> LockTable::next_wake() const {
 }
 
 bool LockTable::waits_due(BootTime now) const {
-    for (const TimerHeap* heap : {&core_->timers.waits, &core_->timers.closures}) {
+    const lock_model::Timers& timers = core_->timers;
+    const TimerHeap& notice_waits = core_->notice_waits.timeouts();
+    for (const TimerHeap* heap : {&timers.waits, &timers.closures, &notice_waits}) {
         if (!heap->empty() && heap->top().at <= now) return true;
     }
     return false;

@@ -93,6 +93,7 @@ struct Decision {
     std::vector<TicketAnswer> replies;
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
+    std::vector<AnsweredNotice> answered;
     std::vector<HistoryLookup> history;
     // In the order of their sequences. Empty unless LockTableOptions::events is set.
     std::vector<LockEvent> events;

@@ -200,8 +200,10 @@ void LockTable::Core::handle(const RenewSession& request) {
     write_deadline(*session);
     need(longer ? Durability::durable : Durability::written);
     SessionInfo reply = info(*session);
-    reply.wanted = std::exchange(session->notices.wanted, {});
-    reply.lost = std::exchange(session->notices.lost, {});
+    Notices notices = take_notices(*session);
+    reply.wanted = std::move(notices.wanted);
+    reply.lost = std::move(notices.lost);
+    reply.answers = std::move(notices.answers);
     answer(ticket, std::move(reply));
 }
 
@@ -332,6 +334,7 @@ void LockTable::Core::end_session(Session& session, Ending ending, std::size_t b
     }
     // When these waits are examined, they are refused because their session has ended.
     for (Wait* wait : session.waits) serving.add_wait(*wait);
+    end_notice_waits(session);
     sessions.add_ending(session);
     clean(session, budget);
 }

@@ -94,7 +94,7 @@ std::optional<Error> LockTable::Core::judge_steal(const Steal& request, const Se
     const BootTime active = std::max(victim.session->active, victim.acquired);
     const BootTime idle_until = terms.idle != nullptr ? active + terms.idle_after : now.boot;
     if (terms.ask != nullptr) {
-        const auto ask = ask_holder(thief, victim, terms);
+        const auto ask = ask_holder(thief, victim, terms, request.reason);
         if (!ask) return ask.error();
         const BootTime until = ask->since + terms.ask_after;
         if (ask->answer != Ask::Answer::allowed && until > now.boot) {
@@ -125,13 +125,16 @@ void LockTable::Core::forget_old_refusals(Grant& grant, milliseconds steal_after
 }
 
 Result<Ask> LockTable::Core::ask_holder(const Session& thief, Grant& victim,
-                                        const StealTerms& terms) {
+                                        const StealTerms& terms, const std::string& reason) {
     auto& asks = extra_of(victim).asks;
     forget_old_refusals(victim, terms.ask_after);
     const auto asked = std::find_if(asks.begin(), asks.end(), [&](const Ask& ask) {
         return ask.uid == thief.uid && ask.principal == thief.principal;
     });
-    if (asked != asks.end()) return *asked;
+    if (asked != asks.end()) {
+        asked->session = thief.id;
+        return *asked;
+    }
     if (asks.size() >= asks_limit) {
         Error error(
             ErrorCode::limit_exceeded,
@@ -139,12 +142,13 @@ Result<Ask> LockTable::Core::ask_holder(const Session& thief, Grant& victim,
         error.limit = asks_limit;
         return error;
     }
-    asks.push_back({thief.uid, thief.principal, Ask::Answer::none, now.boot});
+    asks.push_back({thief.uid, thief.principal, thief.id, Ask::Answer::none, now.boot});
     Wanted wanted{victim.id, std::string(terms.ask->resource->name()), thief.principal,
                   terms.ask->mode, now.wall};
     wanted.answer_by = wall_of(now.boot + terms.ask_after);
-    notify_wanted(*victim.session, wanted);
+    wanted.reason = reason;
     if (options.events) note_wanted(*terms.ask, wanted);
+    notify_wanted(*victim.session, std::move(wanted));
     return asks.back();
 }
 
@@ -226,11 +230,16 @@ void LockTable::Core::handle(const AnswerWanted& request) {
     session->active = now.boot;
     bool asked = false;
     if (grant->extra) {
-        forget_old_refusals(*grant, steal_terms(*grant).ask_after);
+        const StealTerms terms = steal_terms(*grant);
+        forget_old_refusals(*grant, terms.ask_after);
         for (Ask& ask : grant->extra->asks) {
             ask.answer = request.allow ? Ask::Answer::allowed : Ask::Answer::refused;
             ask.since = now.boot;
             asked = true;
+            TakeOverAnswer given{grant->id, {}, session->principal, request.allow};
+            if (terms.ask != nullptr) given.resource = terms.ask->resource->name();
+            if (!request.allow) given.ask_again = wall_of(now.boot + terms.ask_after);
+            notify_answer(ask.session, std::move(given));
         }
     }
     if (!request.allow || asked || !waited_for(*grant)) {

@@ -151,7 +151,9 @@ std::vector<WaitEdge> LockTable::wait_graph(Instant now, std::size_t limit) cons
     return edges;
 }
 
-const std::vector<Deadlock>& LockTable::recent_deadlocks() const { return core_->deadlocks; }
+const std::vector<Deadlock>& LockTable::recent_deadlocks() const {
+    return core_->contention.deadlocks;
+}
 
 LockStatistics LockTable::statistics() const {
     LockStatistics result = core_->counts;
@@ -204,7 +206,7 @@ Outliers LockTable::outliers(std::uint32_t limit, Instant now) const {
             std::push_heap(firsts.begin(), firsts.end(), younger);
         }
     }
-    result.hottest = core_->hot_names.top(limit);
+    result.hottest = core_->contention.names.top(limit);
     return result;
 }
 

@@ -26,8 +26,6 @@ namespace {
 // The number of waits that one step of the search examines. Other events are processed between the
 // steps.
 constexpr std::size_t searched_a_step = 512;
-// The maximum number of `wanted` notices that a session keeps for its next renewal.
-constexpr std::size_t wants_kept = 100;
 // The timer of a session fires early by less than this; see arm_session().
 constexpr std::chrono::milliseconds max_lead{4};
 // At most this many early timers are rearmed exactly. If there are more, the rest keep their order,
@@ -158,7 +156,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
     }
     ++counts.waits;
     for (const RequestedLock& requested : wait.requested_locks)
-        hot_names.count(requested.resource->name());
+        contention.names.count(requested.resource->name());
     if (wait.request) requests[wait.request] = lock_model::Remembered::of(ticket);
     const Conflicts conflicts =
         find_conflicts(session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
@@ -171,16 +169,9 @@ void LockTable::Core::notify_wanted(const Wait& wait, const Conflicts& conflicts
     for (const Hold* hold : conflicts.holds) {
         const Wanted wanted{hold->grant->id, std::string(hold->resource->name()),
                             wait.session->principal, wait.requested_locks.front().mode, wait.since};
-        notify_wanted(*hold->grant->session, wanted);
         if (options.events) note_wanted(*hold, wanted);
+        notify_wanted(*hold->grant->session, wanted);
     }
-}
-
-void LockTable::Core::notify_wanted(Session& holder, const Wanted& wanted) {
-    if (holder.notices.wanted.size() == wants_kept)
-        holder.notices.wanted.erase(holder.notices.wanted.begin());
-    holder.notices.wanted.push_back(wanted);
-    decision->wanted.push_back({holder.id, wanted});
 }
 
 void LockTable::Core::enqueue(Wait& wait) {
@@ -441,6 +432,7 @@ void LockTable::Core::serve_time(std::size_t budget) {
         if (mutated(Mutant::unwoken_expiry) && wait.patience_ends > now.boot) continue;
         serving.add_wait(wait);
     }
+    time_out_notice_waits();
 }
 
 void LockTable::Core::sweep(std::size_t budget) {
