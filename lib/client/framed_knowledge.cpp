@@ -108,9 +108,9 @@ void FramedService::learn_release(Known& known, GrantId grant, const Released& r
 void FramedService::learn_session(const Asked& asked, SessionInfo& session,
                                   Notifications& notifications) {
     if (const auto* proven = proven_session(asked.call.body)) session.id = *proven;
-    if (known_over_ > max_over) {
+    if (known_counts_.over > max_over) {
         std::erase_if(known_, [](const auto& entry) { return entry.second.over; });
-        known_over_ = 0;
+        known_counts_.over = 0;
     }
     Known& known = known_[session.id];
     if (session.secret != Secret{}) known.secret = session.secret;
@@ -158,18 +158,19 @@ void FramedService::learn_notices(const SessionId& session, Known& known, Receiv
 // Sends an AwaitNotices call unless one is under way.
 void FramedService::await_notices(const SessionId& session) {
     const auto found = known_.find(session);
-    if (found == known_.end() || !connected_ || closed_ || awaiting_ == max_awaiting) return;
+    if (found == known_.end() || !connected_ || closed_ || known_counts_.awaiting == max_awaiting)
+        return;
     Known& known = found->second;
     if (known.awaiting || known.over || known.closing) return;
     known.awaiting = true;
-    ++awaiting_;
+    ++known_counts_.awaiting;
     Call call;
     call.body = AwaitNotices{session, known.noticed, no_limit};
     enter(
         std::move(call),
         [this, session](const Result<Reply>& reply) {
             MutexLock lock(mutex_);
-            --awaiting_;
+            --known_counts_.awaiting;
             const auto ended = known_.find(session);
             if (ended == known_.end()) return;
             ended->second.awaiting = false;
@@ -231,7 +232,7 @@ void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
 }
 
 void FramedService::end(Known& known) {
-    if (!std::exchange(known.over, true)) ++known_over_;
+    if (!std::exchange(known.over, true)) ++known_counts_.over;
 }
 
 void FramedService::lose_all(const SessionId& session, Known& known, const Ending& ending,

@@ -39,13 +39,6 @@ Error not_over_a_socket(const std::string& what) {
     return {ErrorCode::invalid_argument, what + " is not available over a socket"};
 }
 
-Error child_error() {
-    return {ErrorCode::store_in_use,
-            "this connection belongs to the parent process: connect again after a fork"};
-}
-
-Error closed_error() { return {ErrorCode::closing, "the connection was closed"}; }
-
 // Sets the process to which a session is bound, if the request names one.
 Result<void> name_process(Call& call, const OpenSession& opens) {
     if (opens.bound != Bound::process || opens.processes.empty()) return {};
@@ -235,6 +228,27 @@ Result<Reply> FramedService::wait_for(Call call, const std::stop_token& stop) {
     return *std::move(slot->reply);
 }
 
+void FramedService::submit_renewals(const std::vector<SessionId>& sessions, Renewed done) {
+    const auto shared = std::make_shared<Renewed>(std::move(done));
+    std::optional<Error> refused;
+    if (made_here_.in_child()) {
+        refused = child_error();
+    } else {
+        MutexLock lock(mutex_);
+        refused = refusal();
+        for (std::size_t i = 0; i < sessions.size() && !refused; ++i) {
+            const auto answered = [shared, i](Result<Reply> reply) {
+                if (!reply) return (*shared)(i, std::move(reply).error());
+                (*shared)(i, std::get<SessionInfo>(*std::move(reply)));
+            };
+            enter({RenewSession{sessions[i], {}, {}, {}, {}}, {}, {}}, answered, true);
+        }
+        send_entered();
+    }
+    if (!refused) return;
+    for (std::size_t i = 0; i < sessions.size(); ++i) (*shared)(i, *refused);
+}
+
 std::vector<Result<SessionInfo>> FramedService::renew(const std::vector<SessionId>& sessions) {
     struct Slots {
         Mutex mutex;
@@ -242,33 +256,17 @@ std::vector<Result<SessionInfo>> FramedService::renew(const std::vector<SessionI
         std::size_t missing ROCKLOCK_GUARDED_BY(mutex) = 0;
         std::vector<Result<SessionInfo>> answers ROCKLOCK_GUARDED_BY(mutex);
     };
-    const auto refused_all = [&](const Error& why) {
-        return std::vector<Result<SessionInfo>>(sessions.size(), why);
-    };
     const auto slots = std::make_shared<Slots>();
-    const auto into = [slots](std::size_t index) {
-        return [slots, index](Result<Reply> reply) {
-            auto answer = reply ? Result(std::get<SessionInfo>(*std::move(reply)))
-                                : Result<SessionInfo>(std::move(reply).error());
-            MutexLock lock(slots->mutex);
-            slots->answers[index] = std::move(answer);
-            if (--slots->missing == 0) slots->answered.notify_all();
-        };
-    };
-    if (made_here_.in_child()) return refused_all(child_error());
     {
         MutexLock lock(slots->mutex);
         slots->missing = sessions.size();
         slots->answers.resize(sessions.size(), Error());
     }
-    {
-        MutexLock lock(mutex_);
-        if (auto refused = refusal()) return refused_all(*refused);
-        for (std::size_t i = 0; i < sessions.size(); ++i) {
-            enter({RenewSession{sessions[i], {}, {}, {}, {}}, {}, {}}, into(i), true);
-        }
-        send_entered();
-    }
+    submit_renewals(sessions, [slots](std::size_t index, Result<SessionInfo> renewed) {
+        MutexLock lock(slots->mutex);
+        slots->answers[index] = std::move(renewed);
+        if (--slots->missing == 0) slots->answered.notify_all();
+    });
     MutexLock lock(slots->mutex);
     while (slots->missing > 0) await(slots->mutex, slots->answered);
     return std::move(slots->answers);
@@ -339,6 +337,10 @@ void FramedService::prepare(Call& call) {
 }
 
 FramedService::Steady::time_point FramedService::give_up_time(const Call& call) const {
+    return std::min(usual_give_up_time(call), closing_until_);
+}
+
+FramedService::Steady::time_point FramedService::usual_give_up_time(const Call& call) const {
     const auto now = Steady::now();
     if (const auto* renewal = std::get_if<RenewSession>(&call.body)) {
         const auto known = known_.find(renewal->session);
@@ -357,6 +359,13 @@ FramedService::Steady::time_point FramedService::give_up_time(const Call& call) 
     if (*patience > max_patience) return Steady::time_point::max();
     return now + std::max(*patience, milliseconds{0}) + options_.patience;
 }
+
+Error FramedService::child_error() {
+    return {ErrorCode::store_in_use,
+            "this connection belongs to the parent process: connect again after a fork"};
+}
+
+Error FramedService::closed_error() { return {ErrorCode::closing, "the connection was closed"}; }
 
 std::optional<Error> FramedService::refusal() const {
     if (closed_) return closed_error();
@@ -554,39 +563,6 @@ Result<void> FramedService::back_up(const std::string& directory) {
     }
     auto copied = query(Backup{absolute.string()});
     if (!copied) return std::move(copied).error();
-    return {};
-}
-
-// ---- Closing ----
-
-void FramedService::begin_closing() {
-    MutexLock lock(mutex_);
-    hurry_ = true;
-}
-
-Result<void> FramedService::close() {
-    if (made_here_.in_child()) return child_error();
-    std::vector<Finished> finished;
-    {
-        MutexLock lock(mutex_);
-        if (std::exchange(closed_, true)) return {};
-    }
-    reader_.request_stop();
-    wake();
-    if (reader_.joinable()) reader_.join();
-    {
-        MutexLock lock(mutex_);
-        socket_ = FrameSocket();
-        connected_ = false;
-        for (auto& [number, asked] : asked_) {
-            if (asked.done) {
-                finished.push_back({std::move(asked.done), closed_error(), asked.direct});
-            }
-        }
-        asked_.clear();
-        for (auto& late : std::exchange(completions_, {})) finished.push_back(std::move(late));
-    }
-    for (auto& one : finished) one.done(std::move(one.reply));
     return {};
 }
 

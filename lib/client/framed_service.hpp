@@ -13,8 +13,9 @@
 //
 // The methods are in these files:
 //
-//     framed_service.cpp    requests, queries, closing
+//     framed_service.cpp    requests, queries
 //     framed_reading.cpp    the reader thread: replies, lost connections, reconnecting
+//     framed_closing.cpp    closing
 //     framed_knowledge.cpp  the state of sessions and grants, as learned from replies
 //
 // The client remembers the secret of each session from the reply that contained it and adds it to
@@ -80,6 +81,7 @@ public:
     void on_wanted(std::function<void(const WantedNotice&)> notify) override;
     void on_answered(std::function<void(const AnsweredNotice&)> notify) override;
     std::optional<BootTime> tick() override;
+    void submit_renewals(const std::vector<SessionId>& sessions, Renewed done) override;
     std::vector<Result<SessionInfo>> renew(const std::vector<SessionId>& sessions) override;
     Result<void> back_up(const std::string& directory) override;
     Result<TableBinding> bind_table(const TableBinding& binding) override;
@@ -170,6 +172,12 @@ private:
     void transmit(std::uint64_t number, Asked& asked) ROCKLOCK_REQUIRES(mutex_);
     void send_pending() ROCKLOCK_REQUIRES(mutex_);
     Steady::time_point give_up_time(const Call& call) const ROCKLOCK_REQUIRES(mutex_);
+    Steady::time_point usual_give_up_time(const Call& call) const ROCKLOCK_REQUIRES(mutex_);
+    // Waits until the daemon has decided the releases that were sent, but not longer than until
+    // `closing_until_`.
+    void flush_endings() ROCKLOCK_EXCLUDES(mutex_);
+    static Error child_error();
+    static Error closed_error();
     std::optional<Error> refusal() const ROCKLOCK_REQUIRES(mutex_);
     template <typename Body>
     Result<ReplyTo<Body>> query(Body body, std::optional<Secret> secret = {});
@@ -236,6 +244,8 @@ private:
     // there is no connection, and when the connection is lost.
     bool hurry_ ROCKLOCK_GUARDED_BY(mutex_) = true;
     bool closed_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+    // Set by begin_closing(): the latest time at which any call gets an error.
+    Steady::time_point closing_until_ ROCKLOCK_GUARDED_BY(mutex_) = Steady::time_point::max();
     Outage outage_ ROCKLOCK_GUARDED_BY(mutex_);
     // No call times out before this time. The reader thread wakes at reader_wakes_at_ at the
     // latest.
@@ -247,10 +257,13 @@ private:
     std::uint64_t request_ids_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
     std::map<SessionId, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The number of sessions in `known_` with an AwaitNotices call under way.
-    std::size_t awaiting_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
-    // The number of sessions in `known_` that have ended.
-    std::size_t known_over_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
+    // The numbers of sessions in `known_` that have ended, and that have an AwaitNotices call under
+    // way.
+    struct KnownCounts {
+        std::size_t over = 0;
+        std::size_t awaiting = 0;
+    };
+    KnownCounts known_counts_ ROCKLOCK_GUARDED_BY(mutex_);
     // Declared last, because the thread uses all other members.
     std::jthread reader_;
 };

@@ -52,8 +52,10 @@ public:
     // access_denied, and store_in_use while another backup runs.
     virtual Result<void> back_up(const std::string& directory) = 0;
 
-    // Sends a RenewSession for each session before it waits for the first reply. Returns the
-    // replies in the same order.
+    // Sends a RenewSession for each session. Calls `done` once for each, with its index.
+    using Renewed = std::function<void(std::size_t index, Result<SessionInfo> renewed)>;
+    virtual void submit_renewals(const std::vector<SessionId>& sessions, Renewed done) = 0;
+    // As submit_renewals(), but waits for the replies. Returns them in the same order.
     virtual std::vector<Result<SessionInfo>> renew(const std::vector<SessionId>& sessions) = 0;
 
     // These functions do the same as the functions of Database with the same names.
@@ -61,10 +63,11 @@ public:
     virtual Result<TableBinding> unbind_table(const std::string& table) = 0;
     virtual Result<std::vector<TableBinding>> bindings() = 0;
 
-    // From now on, a new call fails if there is no connection, and a pending call fails when its
-    // connection is lost. Calls that already wait for a reconnect keep their timeouts.
+    // From now on, a new call fails if there is no connection, a pending call fails when its
+    // connection is lost, and no call takes longer than 100 ms.
     virtual void begin_closing() = 0;
-    // Completes pending calls with `closing` and stops the reader. Sessions keep their leases.
+    // Waits until the daemon has decided the releases that were sent, for at most 100 ms. Then
+    // completes pending calls with `closing` and stops the reader. Sessions keep their leases.
     virtual Result<void> close() = 0;
 };
 

@@ -27,6 +27,17 @@ Acquire acquire_request(const KeptSession& kept, std::vector<LockRequest> locks,
     return request;
 }
 
+// Sends a request whose answer is not needed. A daemon that is stopped would delay the answer. In
+// this process, the request is decided when this returns.
+template <typename Request>
+void end_without_waiting(const KeptSession& kept, Request request) {
+    if (kept.remote) {
+        kept.service.submit(std::move(request), [](const Result<Answer>&) {});
+    } else {
+        [[maybe_unused]] const auto ended = kept.service.ask(std::move(request));
+    }
+}
+
 }  // namespace
 
 // ---- Guard ----
@@ -41,16 +52,18 @@ Guard::Guard(Guard&& other) noexcept
 
 Guard& Guard::operator=(Guard&& other) noexcept {
     if (this == &other) return *this;
-    if (kept_) [[maybe_unused]]
-        const auto released = release();
+    release_without_waiting();
     kept_ = std::exchange(other.kept_, nullptr);
     grant_ = std::exchange(other.grant_, {});
     return *this;
 }
 
-Guard::~Guard() {
-    if (kept_) [[maybe_unused]]
-        const auto released = release();
+Guard::~Guard() { release_without_waiting(); }
+
+void Guard::release_without_waiting() {
+    if (!kept_) return;
+    end_without_waiting(*kept_, Release{kept_->id, grant_.id});
+    forget();
 }
 
 bool Guard::valid() const { return kept_ && kept_->valid(&grant_); }
@@ -98,6 +111,16 @@ void Guard::forget() {
     MutexLock lock(kept->mutex);
     kept->lost.erase(grant_.id);
     kept->given_up.erase(grant_.id);
+    kept->stops.erase(grant_.id);
+}
+
+std::stop_token Guard::stop_token() const {
+    if (!kept_ || kept_->made_here.in_child()) {
+        std::stop_source stopped;
+        stopped.request_stop();
+        return stopped.get_token();
+    }
+    return kept_->stop_token(grant_);
 }
 
 Result<void> Guard::convert(Mode mode, std::chrono::milliseconds patience, std::stop_token stop) {
@@ -141,15 +164,18 @@ Session::Session(Session&& other) noexcept : kept_(std::exchange(other.kept_, nu
 
 Session& Session::operator=(Session&& other) noexcept {
     if (this == &other) return *this;
-    if (kept_) [[maybe_unused]]
-        const auto closed = close();
+    close_without_waiting();
     kept_ = std::exchange(other.kept_, nullptr);
     return *this;
 }
 
-Session::~Session() {
-    if (kept_) [[maybe_unused]]
-        const auto closed = close();
+Session::~Session() { close_without_waiting(); }
+
+void Session::close_without_waiting() {
+    if (!kept_) return;
+    const auto kept = std::exchange(kept_, nullptr);
+    kept->let_go();
+    end_without_waiting(*kept, CloseSession{kept->id});
 }
 
 SessionId Session::id() const { return kept_ ? kept_->id : SessionId{}; }

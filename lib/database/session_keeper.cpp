@@ -79,6 +79,36 @@ BootTime KeptSession::reliable_until(const Grant* grant) const {
     return until - times.margin;
 }
 
+std::stop_token KeptSession::stop_token(const Grant& grant) {
+    std::stop_token token;
+    {
+        MutexLock lock(mutex);
+        StopSource& stop = stops[grant.id];
+        stop.cap = grant.cap.value_or(BootTime::max());
+        token = stop.source.get_token();
+    }
+    request_stops();
+    // The next check may now be earlier.
+    keeper.changed(*this);
+    return token;
+}
+
+void KeptSession::request_stops() {
+    std::vector<std::stop_source> due;
+    {
+        MutexLock lock(mutex);
+        const BootTime now = clock.now().boot;
+        std::erase_if(stops, [&](const auto& entry) {
+            const auto& [grant, stop] = entry;
+            const bool gone = over || lost.contains(grant) || given_up.contains(grant) ||
+                              now >= std::min(deadline, stop.cap) - times.margin;
+            if (gone) due.push_back(stop.source);
+            return gone;
+        });
+    }
+    for (auto& source : due) source.request_stop();
+}
+
 milliseconds KeptSession::remaining(const Grant* grant) const {
     const BootTime until = reliable_until(grant);
     const BootTime now = clock.now().boot;
@@ -87,6 +117,7 @@ milliseconds KeptSession::remaining(const Grant* grant) const {
 
 void KeptSession::renewed(const SessionInfo& info, milliseconds jitter) {
     MutexLock lock(mutex);
+    renewing = false;
     const BootTime at = info.deadline - info.lease;
     if (at < decided) return;
     decided = at;
@@ -99,6 +130,7 @@ void KeptSession::renewed(const SessionInfo& info, milliseconds jitter) {
 
 void KeptSession::not_renewed(const Error& error) {
     MutexLock lock(mutex);
+    renewing = false;
     if (error.code == ErrorCode::session_expired || error.code == ErrorCode::session_not_found) {
         over = true;
         return;
@@ -125,12 +157,15 @@ void KeptSession::granted(const Grant& grant) {
 }
 
 void KeptSession::give_up(GrantId grant, bool gone) {
-    MutexLock lock(mutex);
-    if (gone) {
+    {
+        MutexLock lock(mutex);
+        if (!gone) {
+            given_up.erase(grant);
+            return;
+        }
         given_up.insert(grant);
-    } else {
-        given_up.erase(grant);
     }
+    request_stops();
 }
 
 void KeptSession::let_go() {
@@ -139,6 +174,7 @@ void KeptSession::let_go() {
         MutexLock lock(mutex);
         over = true;
     }
+    request_stops();
     keeper.forget(*this);
     on_lost.set({});
     on_warning.set({});
@@ -163,13 +199,18 @@ Result<void> KeptSession::assert_held(const Grant* grant, std::string_view resou
 std::optional<BootTime> KeptSession::next_check() const {
     MutexLock lock(mutex);
     if (over || expired) return std::nullopt;
-    const BootTime next = warned ? deadline : deadline - times.warn_at;
-    return times.renew ? std::min(next, renew_at) : next;
+    BootTime next = warned ? deadline : deadline - times.warn_at;
+    for (const auto& [grant, stop] : stops) {
+        next = std::min(next, std::min(deadline, stop.cap) - times.margin);
+    }
+    return times.renew && !renewing ? std::min(next, renew_at) : next;
 }
 
-bool KeptSession::renewal_is_due(BootTime now) const {
+bool KeptSession::begin_renewal(BootTime now) {
     MutexLock lock(mutex);
-    return !over && times.renew && now >= renew_at;
+    if (over || !times.renew || renewing || now < renew_at) return false;
+    renewing = true;
+    return true;
 }
 
 std::optional<milliseconds> KeptSession::check(BootTime now) {
@@ -193,7 +234,8 @@ SessionKeeper::~SessionKeeper() { thread_.stop(); }
 
 std::shared_ptr<KeptSession> SessionKeeper::keep(const SessionInfo& info,
                                                  const KeepingTimes& times) {
-    auto kept = std::make_shared<KeptSession>(service_, clock_, *this, info, times);
+    auto kept =
+        std::make_shared<KeptSession>(service_, clock_, *this, info, times, remote_ != nullptr);
     kept->renewed(info, jitter(times));
     MutexLock lock(mutex_);
     Entry& entry = sessions_[info.id];
@@ -270,6 +312,7 @@ void SessionKeeper::lost(const LostNotice& notice) {
         MutexLock lock(session->mutex);
         session->lost.insert(notice.grant.id);
     }
+    session->request_stops();
     add_notifications({std::move(session), notice, {}, {}, {}});
 }
 
@@ -339,6 +382,7 @@ void SessionKeeper::attend(std::size_t max_sessions) {
     renew(due);
     std::vector<Notifications> warnings;
     for (const auto& session : due) {
+        session->request_stops();
         if (const auto left = session->check(clock_.now().boot)) {
             warnings.push_back({session, {}, {}, {}, left});
         }
@@ -353,14 +397,16 @@ void SessionKeeper::attend(std::size_t max_sessions) {
     notify();
 }
 
-// Renews the due sessions. For a daemon, sends all requests before it waits for the first reply, so
-// that many renewals take about as long as one.
+// Renews the due sessions. For a daemon, sends all requests before the first reply arrives, so that
+// many renewals take about as long as one. The thread does not wait for the replies: the daemon may
+// be stopped, and warnings and stops are due meanwhile.
 void SessionKeeper::renew(const Sessions& sessions) {
     const BootTime now = clock_.now().boot;
     Sessions due;
     std::copy_if(sessions.begin(), sessions.end(), std::back_inserter(due),
-                 [&](const auto& session) { return session->renewal_is_due(now); });
-    if (remote_ == nullptr || due.size() < 2) {
+                 [&](const auto& session) { return session->begin_renewal(now); });
+    if (due.empty()) return;
+    if (remote_ == nullptr) {
         for (const auto& session : due) {
             take_in(*session, service_.ask(RenewSession{session->id, {}, {}, {}, {}}));
         }
@@ -368,13 +414,25 @@ void SessionKeeper::renew(const Sessions& sessions) {
     }
     std::vector<SessionId> ids;
     for (const auto& session : due) ids.push_back(session->id);
-    const auto answers = remote_->renew(ids);
-    for (std::size_t i = 0; i < due.size(); ++i) take_in(*due[i], answers[i]);
+    if (!background_) {
+        const auto answers = remote_->renew(ids);
+        for (std::size_t i = 0; i < due.size(); ++i) take_in(*due[i], answers[i]);
+        return;
+    }
+    remote_->submit_renewals(ids,
+                             [this, due](std::size_t index, const Result<SessionInfo>& renewed) {
+                                 take_in(*due[index], renewed);
+                                 changed(*due[index]);
+                             });
 }
 
 void SessionKeeper::take_in(KeptSession& session, const Result<SessionInfo>& renewed) {
-    if (!renewed) return session.not_renewed(renewed.error());
-    session.renewed(*renewed, jitter(session.times));
+    if (renewed) {
+        session.renewed(*renewed, jitter(session.times));
+    } else {
+        session.not_renewed(renewed.error());
+    }
+    session.request_stops();
 }
 
 void SessionKeeper::close() {
@@ -391,6 +449,7 @@ void SessionKeeper::close() {
             MutexLock lock(session->mutex);
             if (std::exchange(session->over, true)) continue;
         }
+        session->request_stops();
         for (Grant& grant : held) {
             Ending ending{Outcome::held, {}, "manager closed", clock_.now().wall};
             session->on_lost({session->id, std::move(grant), std::move(ending)});

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -42,16 +43,23 @@ struct KeepingTimes {
 // Errors: invalid_argument if the times violate the constraints of SessionOptions.
 Result<KeepingTimes> keeping_times(const SessionOptions& options);
 
+// A source of Guard::stop_token(), and the cap of its grant.
+struct StopSource {
+    std::stop_source source;
+    BootTime cap = BootTime::max();
+};
+
 // The state that a Session and its Guards share. Threads: thread-safe.
 struct KeptSession {
     KeptSession(LockService& used_service, Clock& used_clock, SessionKeeper& its_keeper,
-                const SessionInfo& info, const KeepingTimes& chosen)
+                const SessionInfo& info, const KeepingTimes& chosen, bool is_remote)
         : service(used_service),
           clock(used_clock),
           keeper(its_keeper),
           id(info.id),
           secret(info.secret),
-          times(chosen) {}
+          times(chosen),
+          remote(is_remote) {}
 
     LockService& service;
     Clock& clock;
@@ -59,6 +67,8 @@ struct KeptSession {
     const SessionId id;
     const Secret secret;
     const KeepingTimes times;
+    // Whether `service` is that of a daemon.
+    const bool remote;
     // A child after a fork must not use the session or lock the mutex.
     const MadeHere made_here{};
 
@@ -67,6 +77,8 @@ struct KeptSession {
     // The time of the manager's decision that set `deadline`.
     BootTime decided ROCKLOCK_GUARDED_BY(mutex){};
     BootTime renew_at ROCKLOCK_GUARDED_BY(mutex){};
+    // The reply to a renewal has not arrived yet.
+    bool renewing ROCKLOCK_GUARDED_BY(mutex) = false;
     bool warned ROCKLOCK_GUARDED_BY(mutex) = false;
     // Set when the keeper finds that the deadline has passed. No check is needed until there is a
     // later deadline.
@@ -76,6 +88,8 @@ struct KeptSession {
     std::set<GrantId> lost ROCKLOCK_GUARDED_BY(mutex);
     // The grants that the owner has released, or is about to release, to other sessions.
     std::set<GrantId> given_up ROCKLOCK_GUARDED_BY(mutex);
+    // The tokens that guards have returned, by grant.
+    std::map<GrantId, StopSource> stops ROCKLOCK_GUARDED_BY(mutex);
     Callback<const LostNotice&> on_lost;
     Callback<std::chrono::milliseconds> on_warning;
     Callback<const Wanted&> on_wanted;
@@ -84,6 +98,10 @@ struct KeptSession {
     // Returns the time until which the session, and the grant if one is given, is valid: the
     // deadline minus the margin.
     BootTime reliable_until(const Grant* grant) const;
+    std::stop_token stop_token(const Grant& grant) ROCKLOCK_EXCLUDES(mutex);
+    // Requests the stops of grants that are not valid any more. The callbacks run without the
+    // mutex.
+    void request_stops() ROCKLOCK_EXCLUDES(mutex);
     bool valid(const Grant* grant) const { return clock.now().boot < reliable_until(grant); }
     std::chrono::milliseconds remaining(const Grant* grant) const;
     // Applies the reply to an opening or a renewal.
@@ -101,7 +119,9 @@ struct KeptSession {
 
     // For the keeper. Returns the time of the next check, or none if no check is needed.
     std::optional<BootTime> next_check() const;
-    bool renewal_is_due(BootTime now) const;
+    // Returns whether the session must be renewed now. If so, renewed() or not_renewed() must
+    // follow.
+    bool begin_renewal(BootTime now);
     // Returns the remaining lease if the owner must be warned now; at most once for each deadline.
     std::optional<std::chrono::milliseconds> check(BootTime now);
 };

@@ -1,10 +1,13 @@
 // Connections to a daemon: connecting, and lost connections.
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <latch>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -290,6 +293,53 @@ BOOST_AUTO_TEST_CASE(to_a_renewal_does_not_hide_lost_grants) {
     lost.detach();
     kept.detach();
     session.detach();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(a_daemon_that_does_not_answer)
+
+// The daemon is stopped, for example, or the machine swaps.
+BOOST_AUTO_TEST_CASE(does_not_delay_destructors) {
+    constexpr std::size_t guards = 100;
+    std::size_t released = 0;
+    bool closed = false;
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        its.answer(thirty_seconds());
+        for (std::size_t i = 0; i < guards; ++i) {
+            its.answer(grant_of(5 + i, "r" + std::to_string(i)));
+        }
+        while (const auto call = its.next()) {
+            released += std::holds_alternative<Release>(call->body) ? 1 : 0;
+            closed = closed || std::holds_alternative<CloseSession>(call->body);
+        }
+    });
+    const auto elapsed = [](const std::function<void()>& action) {
+        const auto start = std::chrono::steady_clock::now();
+        action();
+        return std::chrono::steady_clock::now() - start;
+    };
+    auto database = std::make_unique<Database>(Database::connect(daemon.path(), soon()).value());
+    auto session = std::make_unique<Session>(database->open_session("ann", by_hand()).value());
+    std::vector<Guard> held;
+    for (std::size_t i = 0; i < guards; ++i) {
+        held.push_back(session->acquire("r" + std::to_string(i)).value());
+    }
+    const auto of_guards = elapsed([&] { held.clear(); });
+    const auto of_session = elapsed([&] { session.reset(); });
+    const auto of_database = elapsed([&] { database.reset(); });
+    const double milliseconds_of_guards =
+        std::chrono::duration<double, std::milli>(of_guards).count();
+    BOOST_TEST_MESSAGE("100 guards: " << milliseconds_of_guards << " ms");
+    BOOST_TEST((of_guards < 50ms));
+    BOOST_TEST((of_session < 50ms));
+    // It waits for the decisions of the releases, but not for long.
+    BOOST_TEST((of_database < 1s));
+    // The releases have been sent nevertheless.
+    daemon.join();
+    BOOST_TEST(released == guards);
+    BOOST_TEST(closed);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

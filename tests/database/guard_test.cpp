@@ -27,6 +27,8 @@ BOOST_AUTO_TEST_CASE(releases_when_it_goes_out_of_scope) {
         const Guard guard = session.acquire("a").value();
         BOOST_TEST(manager_holds(session.id(), "a"));
     }
+    // Over a socket, the destructor does not wait, but later calls see the release.
+    BOOST_TEST(database.show("a").value().holders.empty());
     BOOST_TEST(!manager_holds(session.id(), "a"));
     BOOST_TEST(database.statistics().released == 1U);
 }
@@ -35,6 +37,7 @@ BOOST_AUTO_TEST_CASE(releases_its_grant_if_another_guard_is_moved_into_it) {
     Session session = database.open_session("ann").value();
     Guard guard = session.acquire("a").value();
     guard = session.acquire("b").value();
+    BOOST_TEST(database.show("a").value().holders.empty());
     BOOST_TEST(!manager_holds(session.id(), "a"));
     BOOST_TEST(manager_holds(session.id(), "b"));
     Guard& same = guard;
@@ -182,6 +185,7 @@ BOOST_AUTO_TEST_CASE(closes_when_it_goes_out_of_scope) {
         session.acquire("a").value().detach();
         BOOST_TEST(manager_holds(id, "a"));
     }
+    BOOST_TEST(database.show("a").value().holders.empty());
     BOOST_TEST(!manager_holds(id, "a"));
     BOOST_TEST(database.sessions().value().empty());
 }

@@ -1,6 +1,8 @@
 // Notices to a session are pushed by the daemon when they are decided, not with the next renewal.
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -115,6 +117,56 @@ BOOST_AUTO_TEST_CASE(of_a_request_and_of_its_answer_arrives_when_it_is_decided) 
     }
     check("a request to take over", requests);
     check("its answer", answers);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(the_stop_token_of_a_guard, PushingDatabase)
+
+BOOST_AUTO_TEST_CASE(is_stopped_when_the_lock_is_lost) {
+    Session ann = open("ann");
+    const Guard guard = ann.acquire("a").value();
+    const Guard other = ann.acquire("b").value();
+    Events stops;
+    const std::stop_token token = guard.stop_token();
+    const std::stop_callback on_stop(token, [&] { stops.happen("a"); });
+    BOOST_TEST(!token.stop_requested());
+    database.break_grant(guard.id(), "root", "it is late").value();
+    BOOST_REQUIRE(stops.wait_for(1));
+    BOOST_TEST(!guard.valid());
+    BOOST_TEST(!other.stop_token().stop_requested());
+    BOOST_TEST(guard.stop_token().stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE(is_not_stopped_by_the_release) {
+    Session ann = open("ann");
+    Guard guard = ann.acquire("a").value();
+    const std::stop_token token = guard.stop_token();
+    BOOST_TEST(guard.release().has_value());
+    BOOST_TEST(!token.stop_requested());
+    BOOST_TEST(guard.stop_token().stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE(is_stopped_when_the_session_is_closed) {
+    Session ann = open("ann");
+    const Guard guard = ann.acquire("a").value();
+    const std::stop_token token = guard.stop_token();
+    BOOST_TEST(ann.close().has_value());
+    BOOST_TEST(token.stop_requested());
+}
+
+// The margin of a lease of 400 ms is 100 ms.
+BOOST_AUTO_TEST_CASE(is_stopped_before_a_lease_that_is_not_renewed_ends) {
+    SessionOptions options;
+    options.lease = 400ms;
+    options.renew = false;
+    Session ann = database.open_session("ann", options).value();
+    const Guard guard = ann.acquire("a").value();
+    Events stops;
+    const std::stop_callback on_stop(guard.stop_token(),
+                                     [&] { stops.happen(guard.valid() ? "valid" : "not valid"); });
+    BOOST_REQUIRE(stops.wait_for(1));
+    BOOST_TEST(stops.seen()[0] == "not valid");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

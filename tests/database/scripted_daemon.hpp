@@ -72,11 +72,13 @@ public:
     ScriptedDaemon& operator=(const ScriptedDaemon&) = delete;
     ~ScriptedDaemon() {
         ::shutdown(listener_, SHUT_RDWR);
-        thread_.join();
+        if (thread_.joinable()) thread_.join();
         ::close(listener_);
     }
 
     const std::string& path() const { return path_; }
+    // Waits until the script has ended.
+    void join() { thread_.join(); }
 
     void accept() {
         connection_ = ::accept(listener_, nullptr, nullptr);

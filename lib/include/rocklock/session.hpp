@@ -77,7 +77,10 @@ struct KeptSession;
 //           may be called at a time.
 // Lifetime: may outlive its Session object, but not the Database.
 //
-// The destructor does not throw. If the release fails, the grant ends with its lease.
+// The destructor does not throw. After Database::connect(), it does not wait for the daemon: the
+// release is sent before later calls of the Database, so these see its effect, and
+// Database::close() waits until the daemon has decided it, for at most 100 ms. If the release
+// fails, the grant ends with its lease.
 class ROCKLOCK_API Guard {
 public:
     Guard() = default;
@@ -100,6 +103,13 @@ public:
     bool valid() const;
     // Returns the time until valid() becomes false. Never negative.
     std::chrono::milliseconds remaining() const;
+    // Returns a token whose stop is requested when valid() becomes false because the grant is lost,
+    // its lease or its cap is about to end, or the session or the database is closed. It is not
+    // requested by release(), detach() or the destructor. Stop callbacks run on the database's own
+    // thread, or within the call or the tick() that finds the loss; they must not block for long. A
+    // stop that was requested is not undone, even if a late renewal makes the grant valid again.
+    // For an empty guard, returns a token whose stop is requested already.
+    std::stop_token stop_token() const;
 
     // Releases the grant. The guard is empty afterwards, even if the release fails. Errors: as
     // Release.
@@ -144,6 +154,7 @@ private:
     Result<TransactWriteAnswer> save_and(AfterSave after, TableService& tables, TransactWrite save);
     // Empties the guard after its grant was released, and removes the notes about the grant.
     void forget();
+    void release_without_waiting();
 
     std::shared_ptr<KeptSession> kept_;
     Grant grant_;
@@ -343,6 +354,7 @@ private:
     // subtree lock, newest first. Incomplete if the history is.
     std::vector<Holder> granted_since(const Grant& lost) const;
     explicit Session(std::shared_ptr<KeptSession> kept) : kept_(std::move(kept)) {}
+    void close_without_waiting();
 
     std::shared_ptr<KeptSession> kept_;
 };

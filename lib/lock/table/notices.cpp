@@ -68,7 +68,7 @@ void LockTable::Core::notify_wanted(Session& holder, Wanted wanted) {
 void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
     decision->lost.push_back({grant.session->id, view(grant), ending});
     decision->lost.back().grant.ended = ending;
-    // The owner of a session that has ended is told so by its next call.
+    // If the session has ended, the next call of its owner reports that.
     Session& session = *grant.session;
     if (session.ended) return;
     Notices& kept = NoticeWaits::notices_of(session).kept;

@@ -1,0 +1,70 @@
+// Closing the client. Destructors of guards and sessions do not wait for the replies to their
+// releases, so close() waits for the daemon for a short time.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "client/framed_service.hpp"
+
+namespace rocklock {
+namespace {
+
+// The maximum time that calls take while the client closes.
+constexpr std::chrono::milliseconds max_closing_wait{100};
+
+}  // namespace
+
+void FramedService::begin_closing() {
+    MutexLock lock(mutex_);
+    if (std::exchange(hurry_, true)) return;
+    closing_until_ = Steady::now() + max_closing_wait;
+    for (auto& [number, asked] : asked_) asked.give_up = std::min(asked.give_up, closing_until_);
+    next_expiry_ = std::min(next_expiry_, closing_until_);
+    wake();
+}
+
+// Destructors of guards and sessions do not wait for the replies to their releases. The daemon
+// decides the calls of a connection in their order.
+void FramedService::flush_endings() {
+    {
+        MutexLock lock(mutex_);
+        const bool ending = std::any_of(asked_.begin(), asked_.end(), [](const auto& entry) {
+            const CallBody& body = entry.second.call.body;
+            return std::holds_alternative<Release>(body) ||
+                   std::holds_alternative<CloseSession>(body);
+        });
+        if (!connected_ || closed_ || !ending) return;
+    }
+    [[maybe_unused]] const auto pong = wait_for({Ping{}, {}, {}}, {});
+}
+
+Result<void> FramedService::close() {
+    if (made_here_.in_child()) return child_error();
+    begin_closing();
+    flush_endings();
+    std::vector<Finished> finished;
+    {
+        MutexLock lock(mutex_);
+        if (std::exchange(closed_, true)) return {};
+    }
+    reader_.request_stop();
+    wake();
+    if (reader_.joinable()) reader_.join();
+    {
+        MutexLock lock(mutex_);
+        socket_ = FrameSocket();
+        connected_ = false;
+        for (auto& [number, asked] : asked_) {
+            if (asked.done) {
+                finished.push_back({std::move(asked.done), closed_error(), asked.direct});
+            }
+        }
+        asked_.clear();
+        for (auto& late : std::exchange(completions_, {})) finished.push_back(std::move(late));
+    }
+    for (auto& one : finished) one.done(std::move(one.reply));
+    return {};
+}
+
+}  // namespace rocklock
