@@ -31,7 +31,8 @@ std::unique_ptr<FaultyStorage> marked_store(SimulatedClock& clock) {
     auto copy = disk.reopen_after_kill();
     Batch batch;
     batch.writes.push_back(records::copy_mark(clock.now().wall));
-    BOOST_REQUIRE(copy->commit(std::move(batch)).has_value());
+    const auto committed = copy->commit(std::move(batch));
+    BOOST_REQUIRE(committed.has_value());
     return copy;
 }
 

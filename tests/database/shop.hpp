@@ -50,8 +50,8 @@ struct Shop {
         return options;
     }
     void bind(std::string table, std::string resource, bool strict = false) const {
-        BOOST_TEST_REQUIRE(
-            tables->bind_table({std::move(table), std::move(resource), strict}).has_value());
+        const TableBinding binding{std::move(table), std::move(resource), strict};
+        BOOST_TEST_REQUIRE(tables->bind_table(binding).has_value());
     }
     static Guard lock(Session& session, std::string resource, Mode mode = Mode::write) {
         return session.acquire({lock_of(std::move(resource), mode)}).value();

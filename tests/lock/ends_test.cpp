@@ -166,7 +166,8 @@ BOOST_AUTO_TEST_CASE(is_ended_by_its_own_record_if_that_names_no_grant) {
     Batch batch;
     batch.writes.push_back(
         {Family::locks, records::session_key(grant.session), records::encode(record)});
-    BOOST_REQUIRE(lender.storage->commit(std::move(batch), Durability::durable));
+    const auto committed = lender.storage->commit(std::move(batch), Durability::durable);
+    BOOST_REQUIRE(committed);
     lender.reopen();
     lender.pass(std::chrono::seconds{1});
     BOOST_CHECK(!lender.grant_record(grant.id).ends_session);

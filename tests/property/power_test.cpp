@@ -182,9 +182,9 @@ public:
     // Sends one request, then simulates the crashes. Returns the answer if there is one already.
     std::optional<Result<Answer>> act(const Step& step, Request request);
     template <typename R>
-    typename R::Answer must(Step step, R request) {
+    typename R::Answer must(const Step& step, R request) {
         const std::string what = step.what;
-        auto answer = act(std::move(step), Request(std::move(request)));
+        auto answer = act(step, Request(std::move(request)));
         BOOST_REQUIRE_MESSAGE(answer, what << ": no answer");
         // The text is needed even for a success if successes are logged.
         const std::string why = *answer ? std::string() : answer->error().message;

@@ -98,7 +98,8 @@ Watcher::Wrong Watcher::restart(const EventPage& first, const LockPage& page,
                    ", and it is held again";
         }
     }
-    for (const auto& [key, held] : held_) {
+    for (const auto& entry : held_) {
+        const Key& key = entry.first;
         if (table.contains(key)) continue;
         const auto rows = history(key.second);
         if (!rows) return "P5: the history: " + rows.error().message;

@@ -167,7 +167,7 @@ std::optional<std::chrono::milliseconds> ReferenceModel::longest(StealPolicy pol
 void ReferenceModel::drop_old_refusals(ModelGrant& grant, BootTime now) const {
     const auto lasts = longest(StealPolicy::ask, grant).value_or(std::chrono::milliseconds{0});
     std::erase_if(grant.asks, [&](const auto& entry) {
-        return entry.second.allowed == false && now - entry.second.answered >= lasts;
+        return entry.second.allowed == std::optional(false) && now - entry.second.answered >= lasts;
     });
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <ranges>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -319,12 +318,12 @@ private:
             }
             return GrantId{wanted + 1'000'000'000};
         }
-        for (const auto& grant : std::views::reverse(grants_)) {
-            if (grant.owner != actor_) continue;
-            const auto name = unescape(word);
-            if (std::find(grant.resources.begin(), grant.resources.end(), name) !=
-                grant.resources.end()) {
-                return grant.id;
+        const auto name = unescape(word);
+        for (auto grant = grants_.rbegin(); grant != grants_.rend(); ++grant) {
+            if (grant->owner != actor_) continue;
+            if (std::find(grant->resources.begin(), grant->resources.end(), name) !=
+                grant->resources.end()) {
+                return grant->id;
             }
         }
         throw BadScript(actor_ + " never had " + word);

@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(refuses_paths_into_a_key_attribute) {
     const std::string scalars =
         "invalid_argument: Key attributes must be scalars; list random access '[]' and map lookup "
         "'.' are not allowed: ";
-    const auto projected = [&](std::string text) {
+    const auto projected = [&](const std::string& text) {
         auto request = query("pk = :p", {{":p", "a"}});
         request.expressions.projection = text;
         Scan scan;
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(refuses_paths_into_a_key_attribute) {
         batch.tables[0].expressions.projection = text;
         auto one = get("orders", {{"pk", "a"}, {"sk", number(1)}});
         one.expressions.projection = text;
-        const std::string error = error_of(service->query(request));
+        std::string error = error_of(service->query(request));
         BOOST_TEST(error_of(service->scan(scan)) == error);
         BOOST_TEST(error_of(service->get_item(one)) == error);
         BOOST_TEST(error_of(service->batch_get(batch)) == error);
@@ -190,7 +190,8 @@ BOOST_AUTO_TEST_CASE(refuses_paths_into_a_key_attribute) {
     BOOST_TEST(projected("g.x") == scalars + "IndexKey: g");
     BOOST_TEST(projected("v[1].y") == scalars + "IndexKey: v");
     BOOST_TEST(projected("s.x, w.pk, pk, g") == "");
-    const auto filtered = [&](std::string filter, std::optional<std::string> index = {}) {
+    const auto filtered = [&](const std::string& filter,
+                              const std::optional<std::string>& index = {}) {
         auto request = query(index ? "g = :p" : "pk = :p", {{":p", "a"}, {":x", "x"}});
         request.expressions.filter = filter;
         request.options.index = index;
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(refuses_paths_into_a_key_attribute) {
         scan.expressions.filter = filter;
         scan.expressions.placeholders = request.expressions.placeholders;
         scan.expressions.placeholders.values->erase(scan.expressions.placeholders.values->begin());
-        const std::string error = error_of(service->query(request));
+        std::string error = error_of(service->query(request));
         BOOST_TEST(error_of(service->scan(scan)) == error);
         return error;
     };
