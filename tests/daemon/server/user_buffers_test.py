@@ -64,8 +64,10 @@ def hold_locks(path, count):
 
 
 def attack_with_lists(path, limit):
-    """Many clients request a list and do not read it. Each response has 1 MB."""
-    clients = list(hold_locks(path, 10_000)[:1])
+    """Many clients request a list and do not read it. Each response has 1 MB. The locks themselves
+    take little memory.
+    """
+    clients = list(hold_locks(path, 1_000)[:1])
     for _ in range(10 * limit // 2**20):
         client = connected(path)
         client.sendall(request("ListLocks", Limit=10_000))
