@@ -98,13 +98,14 @@ void KeptSession::request_stops() {
     {
         MutexLock lock(mutex);
         const BootTime now = clock.now().boot;
-        std::erase_if(stops, [&](const auto& entry) {
-            const auto& [grant, stop] = entry;
-            const bool gone = over || lost.contains(grant) || given_up.contains(grant) ||
-                              now >= std::min(deadline, stop.cap) - times.margin;
-            if (gone) due.push_back(stop.source);
-            return gone;
-        });
+        for (auto stop = stops.begin(); stop != stops.end();) {
+            const GrantId grant = stop->first;
+            const BootTime until = std::min(deadline, stop->second.cap) - times.margin;
+            const bool valid =
+                !over && !lost.contains(grant) && !given_up.contains(grant) && now < until;
+            if (!valid) due.push_back(stop->second.source);
+            stop = valid ? std::next(stop) : stops.erase(stop);
+        }
     }
     for (auto& source : due) source.request_stop();
 }
