@@ -159,8 +159,12 @@ class Owners(Sandbox):
         return [json.loads(row) for row in rows]
 
     def test_the_end_of_a_process(self):
-        holder = self.hold("a")
-        holder.kill()
+        with subprocess.Popen(["sleep", "1000"]) as owner:
+            api = self.api()
+            session = api.call("OpenSession", Principal="ann", Bound="process", Pid=owner.pid).json
+            proof = {"Session": session["Session"], "Secret": session["Secret"]}
+            self.assertEqual(api.call("Acquire", Locks=[{"Resource": "a"}], **proof).status, 200)
+            owner.kill()
         wait_until(lambda: not self.list(), "its lock is free")
         row, = self.endings("a")
         self.assertEqual((row["Outcome"], row["Reason"]), ("released", "its process has ended"))
