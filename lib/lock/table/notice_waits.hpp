@@ -58,7 +58,7 @@ public:
     // Removes all requests of the session and returns their tickets.
     std::vector<Ticket> take(Session& session) {
         if (session.notices == nullptr) return {};
-        const std::vector<Ticket> tickets = session.notices->waiting;
+        std::vector<Ticket> tickets = session.notices->waiting;
         for (const Ticket ticket : tickets) remove(ticket);
         ROCKLOCK_ASSERT(session.notices->waiting.empty());
         return tickets;

@@ -32,6 +32,17 @@ std::vector<std::string> writers_of(const std::optional<LockGate::WriteTerms>& t
     return writers;
 }
 
+// As decide_write(). Fails before anything is changed if the answer is larger than its receiver
+// accepts.
+Result<DecidedWrite> decide_within_limit(const PlannedWrite& plan,
+                                         const std::optional<StoredItem>& current,
+                                         const Stamp& stamp) {
+    auto decided = decide_write(plan, current, stamp);
+    if (!decided) return decided;
+    if (auto fits = AnswerLimit::check(decided->answer); !fits) return std::move(fits).error();
+    return decided;
+}
+
 }  // namespace
 
 Result<WriteAnswer> TableStore::write_item(const WriteItem& request) {
@@ -76,10 +87,9 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         // Taken after the read, so that it is greater than the version of the item.
         const auto version = versions_.next();
         if (!version) return Error(version.error());
-        auto decided = decide_write(*plan, *current,
-                                    stamp_of(*version, *read.request, *terms, clock_.now().wall));
+        auto decided = decide_within_limit(
+            *plan, *current, stamp_of(*version, *read.request, *terms, clock_.now().wall));
         if (!decided) return std::move(decided).error();
-        if (auto fits = AnswerLimit::check(decided->answer); !fits) return std::move(fits).error();
         batch.writes = std::move(decided->changes.writes);
         decision.count_changes = std::move(decided->changes.count_changes);
         after.begin();
