@@ -19,8 +19,8 @@ struct Option {
     std::string_view value;
     // If empty, the option is internal, and the help text does not list it.
     std::string_view help;
-    // What a repeated option does: if true, its values are joined with commas; if false, the last
-    // value replaces the others.
+    // If true, the values of a repeated option are joined with commas. If false, the last value
+    // replaces the others.
     bool adds = false;
     // Whether the value may be empty.
     bool may_be_empty = false;

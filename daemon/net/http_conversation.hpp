@@ -121,8 +121,8 @@ private:
     std::shared_ptr<CountedBytes> count_page(Result<EventPage>& page) const;
     void append_events(const Result<EventPage>& page);
     void answer(std::uint64_t number, const ServiceAnswer& answer);
-    // What happens to an answer if it exceeds the limit of the user's buffers. It may be replaced
-    // by an error only if the request has changed nothing.
+    // Whether an answer that exceeds the limit of the user's buffers is kept or is replaced by an
+    // error. It may be replaced only if the request has changed nothing.
     enum class IfFull : std::uint8_t { keep, replace };
     // The memory of a request in progress: its body, and its answer if that is reserved.
     struct Reserved {

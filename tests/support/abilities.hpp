@@ -10,10 +10,10 @@ namespace rocklock::testing {
 boost::test_tools::assertion_result may_mount(boost::unit_test::test_unit_id);
 
 // Returns whether file permissions can be tested: the user is not root, or a child process can
-// switch to the user `nobody`.
+// switch to an unprivileged user.
 boost::test_tools::assertion_result may_be_unprivileged(boost::unit_test::test_unit_id);
 
-// For a child process: switches to the user `nobody` if the user is root. Returns whether the
+// For a child process: switches to an unprivileged user if the user is root. Returns whether the
 // process is unprivileged now.
 bool become_unprivileged();
 

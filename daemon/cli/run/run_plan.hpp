@@ -13,7 +13,7 @@
 namespace rocklock {
 
 enum class OnLost { term, kill, ignore };
-// What happens to the command and its descendants if `run` is killed.
+// If `run` is killed: hold the lock until the command and its descendants have ended, or kill them.
 enum class OnDeath { hold, kill };
 
 struct RunPlan {

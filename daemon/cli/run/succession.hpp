@@ -1,4 +1,4 @@
-// What the supervisor of `rocklock run` does after the death of `run`.
+// The work of the supervisor of `rocklock run` after the death of `run`.
 //
 //     run dies ──► hold: renewing until no descendant remains ──► released ──► supervisor exits
 //             └──► kill: the same, and all descendants are killed

@@ -30,7 +30,7 @@ struct Execution {
     int verdict = -1;
 };
 
-// What the supervisor reports to `run`.
+// A report of the supervisor to `run`.
 struct CommandNotice {
     enum class Kind { started, ended, stopped, group_ended } kind = Kind::started;
     // The pid of the command if it was started, or the negative errno of fork(); otherwise its
@@ -38,7 +38,7 @@ struct CommandNotice {
     int value = 0;
 };
 
-// What `run` sends to the supervisor.
+// A message of `run` to the supervisor.
 struct SupervisorOrder {
     enum class Kind { lease, dismissed } kind = Kind::dismissed;
     // The time until which no other session can hold the lock.

@@ -98,8 +98,8 @@ struct LockClass {
 
 // ---- Requests ----
 
-// What ends a session, in addition to the end of its lease. Used by the daemon only; in a program
-// that embeds the library, the value has no effect.
+// The object whose end also ends the session, in addition to the end of its lease. Used by the
+// daemon only; in a program that embeds the library, the value has no effect.
 enum class Bound : std::uint8_t { none, process, connection };
 
 // A process. The start time distinguishes it from a later process with the same number.

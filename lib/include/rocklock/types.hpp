@@ -23,7 +23,7 @@ enum class Mode : std::uint8_t { read, write, exclusive };
 // The purpose of a lock. The class of the resource determines the mode that it requires.
 enum class Intent : std::uint8_t { read, edit };
 
-// What happens if a session requests a resource that it already holds.
+// The treatment of a request for a resource that the session already holds.
 enum class Held : std::uint8_t {
     // The request fails with already_held.
     refuse,

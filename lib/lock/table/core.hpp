@@ -141,7 +141,7 @@ struct Timers {
     TimerHeap closures;
 };
 
-// What operators look up about contention: the names with the most waits, and the last deadlocks.
+// Statistics about contention: the names with the most waits, and the last deadlocks.
 struct ContentionLog {
     HotNames names;
     std::vector<Deadlock> deadlocks;
