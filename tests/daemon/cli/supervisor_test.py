@@ -35,6 +35,11 @@ class Supervised(Sandbox):
                 os.kill(pid, signal.SIGKILL)
         super().tearDown()
 
+    def hold(self, *words, **options):
+        holder = super().hold(*words, **options)
+        self.processes.append(holder.child)
+        return holder
+
     # A child of the command, and a process that has left its process group and its session.
     CHILD = "sleep 1000 & echo $! > new; mv new {0}; {1}"
     DAEMON = "(setsid sh -c 'sleep 1000 & echo $! > new; mv new {0}; exit' &); {1}"
@@ -83,14 +88,12 @@ class Hold(Supervised):
 
     def test_the_command_itself_continues_under_the_lock(self):
         holder = self.hold("a")
-        self.processes.append(holder.child)
         holder.kill()
         holder.wait()
         self.assert_held_until(holder.child)
 
     def test_the_lease_is_renewed(self):
         holder = self.hold("a", "--lease", "600ms")
-        self.processes.append(holder.child)
         holder.kill()
         holder.wait()
         first = self.show("a")["Holders"][0]
@@ -109,14 +112,12 @@ class Hold(Supervised):
 
     def test_a_signal_to_the_group_of_run_does_not_reach_the_supervisor(self):
         holder = self.hold("a", start_new_session=True)
-        self.processes.append(holder.child)
         os.killpg(holder.pid, signal.SIGKILL)
         holder.wait()
         self.assert_held_until(holder.child)
 
     def test_the_command_is_stopped_if_the_lock_is_lost(self):
         holder = self.hold("a", "--lease", "1s")
-        self.processes.append(holder.child)
         holder.kill()
         grant = self.show("a")["Holders"][0]["Grant"]
         self.assertEqual(self.rocklock("break", grant, "--reason", "to test it").returncode, 0)
@@ -124,7 +125,6 @@ class Hold(Supervised):
 
     def test_a_stopped_job_does_not_keep_the_lock(self):
         holder = self.hold("a", command=("sh", "-c", "kill -TSTP $$; exec sleep 1000"))
-        self.processes.append(holder.child)
         wait_until(lambda: pathlib.Path(f"/proc/{holder.child}/stat").read_text().rpartition(")")[2].split()[0] == "T",
                    "the command is stopped")
         holder.kill()
@@ -166,7 +166,6 @@ class Kill(Supervised):
     def test_a_store_without_a_daemon_is_free_after_run_was_killed(self):
         store = ("--db", self.folder / "db")
         holder = self.hold("a", *store)
-        self.processes.append(holder.child)
         holder.kill()
         wait_until(lambda: not alive(holder.child), "the command is killed")
         self.assertEqual(self.status_of_another("-w", "60", *store), 0)
