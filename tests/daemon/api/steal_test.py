@@ -48,6 +48,38 @@ class Policies(Stealing):
         self.assertEqual(api.call("PutClass", Pattern="b", Steal="never", StealAfterMs=1).error,
                          "ValidationException")
 
+    def test_notices_are_received_when_they_are_decided(self):
+        api = self.api()
+        self.put_class(api, Steal="ask", StealAfterMs=LONG_MS)
+        ann, bob = self.open(api, "ann"), self.open(api, "bob")
+        grant = self.taken(api, ann)
+        self.assertEqual(api.call("AwaitNotices", **ann).json, {"After": 0})
+        self.assertEqual(api.call("AwaitNotices", Session=ann["Session"], Secret=bob["Secret"]).error,
+                         "NotOwnerException")
+        holder, asker = self.connect(), self.connect()
+        holder.send("AwaitNotices", {**ann, "PatienceMs": -1})
+        self.refused(api, bob, grant, "ask")
+        notices = holder.receive().json
+        wanted, = notices["Wanted"]
+        self.assertEqual((wanted["Grant"], wanted["By"], wanted["Reason"]), (grant, "bob", "needed"))
+        self.assertIn("AnswerBy", wanted)
+        self.assertEqual(notices["After"], wanted["Number"])
+        # The notice is returned again until it is confirmed.
+        self.assertEqual(api.call("AwaitNotices", **ann).json, notices)
+        asker.send("AwaitNotices", {**bob, "PatienceMs": -1})
+        self.assertEqual(api.call("AnswerWanted", **ann, Grant=grant, Allow=False).status, 200)
+        answer, = asker.receive().json["Answers"]
+        self.assertEqual((answer["Grant"], answer["By"], answer["Allowed"]), (grant, "ann", False))
+        self.assertIn("AskAgain", answer)
+        holder.send("AwaitNotices", {**ann, "After": notices["After"], "PatienceMs": -1})
+        self.assertEqual(api.call("Break", Grant=grant, Reason="maintenance").status, 200)
+        lost, = holder.receive().json["Lost"]
+        self.assertEqual((lost["Grant"], lost["Outcome"], lost["Reason"]), (grant, "broken", "maintenance"))
+        # The end of the session ends the wait.
+        holder.send("AwaitNotices", {**ann, "After": lost["Number"], "PatienceMs": -1})
+        self.assertEqual(api.call("CloseSession", **ann).status, 200)
+        self.assertEqual(holder.receive().error, "SessionExpiredException")
+
     def test_a_holder_is_asked_and_its_answers_count(self):
         api = self.api()
         self.put_class(api, Steal="ask", StealAfterMs=LONG_MS)
