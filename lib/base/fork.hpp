@@ -15,10 +15,10 @@ namespace rocklock {
 // more in each child that is forked after that. Cheap: no system call.
 std::uint32_t fork_generation() noexcept;
 
-// Remembers the process in which the object was created.
-class MadeHere {
+// Records the process that created the object.
+class ForkCheck {
 public:
-    MadeHere() : generation_(fork_generation()) {}
+    ForkCheck() : generation_(fork_generation()) {}
     // Returns true if the current process is a descendant of the process that created the object.
     bool in_child() const noexcept {
         return generation_ != fork_generation() && !mutated(Mutant::child_continues);

@@ -40,7 +40,7 @@ void FramedService::flush_endings() {
 }
 
 Result<void> FramedService::close() {
-    if (made_here_.in_child()) return child_error();
+    if (fork_check_.in_child()) return child_error();
     begin_closing();
     flush_endings();
     std::vector<Finished> finished;

@@ -269,7 +269,7 @@ void FramedService::on_answered(std::function<void(const AnsweredNotice&)> notif
 }
 
 std::optional<BootTime> FramedService::tick() {
-    if (made_here_.in_child()) return std::nullopt;
+    if (fork_check_.in_child()) return std::nullopt;
     return check_sessions(true);
 }
 

@@ -185,7 +185,7 @@ FramedService::~FramedService() {
 }
 
 Ticket FramedService::submit(Request request, Completion done) {
-    if (made_here_.in_child()) {
+    if (fork_check_.in_child()) {
         done(child_error());
         return {};
     }
@@ -207,7 +207,7 @@ Result<Answer> FramedService::call(Request request, std::stop_token stop) {
 }
 
 Result<Reply> FramedService::wait_for(Call call, const std::stop_token& stop) {
-    if (made_here_.in_child()) return child_error();
+    if (fork_check_.in_child()) return child_error();
     struct Slot {
         Mutex mutex;
         CondVar answered;
@@ -231,7 +231,7 @@ Result<Reply> FramedService::wait_for(Call call, const std::stop_token& stop) {
 void FramedService::submit_renewals(const std::vector<SessionId>& sessions, Renewed done) {
     const auto shared = std::make_shared<Renewed>(std::move(done));
     std::optional<Error> refused;
-    if (made_here_.in_child()) {
+    if (fork_check_.in_child()) {
         refused = child_error();
     } else {
         MutexLock lock(mutex_);
@@ -392,7 +392,7 @@ void FramedService::send_pending() {
 }
 
 void FramedService::cancel(Ticket ticket) {
-    if (made_here_.in_child()) return;
+    if (fork_check_.in_child()) return;
     const auto number = static_cast<std::uint64_t>(ticket);
     std::vector<Finished> finished;
     {
@@ -538,7 +538,7 @@ Result<EventPage> FramedService::watch(const WatchRequest& request, std::stop_to
 }
 
 Ticket FramedService::submit_watch(WatchRequest request, WatchCompletion done) {
-    if (made_here_.in_child()) {
+    if (fork_check_.in_child()) {
         done(child_error());
         return {};
     }

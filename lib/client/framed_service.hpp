@@ -222,7 +222,7 @@ private:
     const std::string path_;
     Clock& clock_;
     const RemoteOptions options_;
-    const MadeHere made_here_{};
+    const ForkCheck fork_check_{};
     const int wake_event_;
     struct Callbacks {
         std::function<void(const LostNotice&)> lost;

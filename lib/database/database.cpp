@@ -34,7 +34,7 @@ struct Database::State {
     std::unique_ptr<TableSweeper> sweeper;
     std::unique_ptr<SessionKeeper> keeper;
     bool closed = false;
-    MadeHere made_here{};
+    ForkCheck fork_check{};
 
     LockService& service() const {
         if (manager != nullptr) return *manager;
@@ -50,7 +50,7 @@ struct Database::State {
     // In a child after a fork, the threads do not exist and the files belong to the parent. The
     // state is therefore not destroyed but leaked.
     static void end(std::unique_ptr<State> state) {
-        if (state != nullptr && state->made_here.in_child()) std::ignore = state.release();
+        if (state != nullptr && state->fork_check.in_child()) std::ignore = state.release();
     }
 };
 
@@ -271,7 +271,7 @@ Result<std::uint64_t> Database::end_sessions_of_user(std::uint32_t uid, std::str
 Result<TableService*> Database::tables() {
     if (!state_) return moved_away();
     // The sweeper's thread is started only if the tables are used.
-    if (state_->sweeper != nullptr && !state_->made_here.in_child()) state_->sweeper->start();
+    if (state_->sweeper != nullptr && !state_->fork_check.in_child()) state_->sweeper->start();
     if (state_->tables != nullptr) return state_->tables.get();
     return Error(ErrorCode::invalid_argument,
                  "the tables of a daemon are available over HTTP only: connect an SDK for DynamoDB "
@@ -307,7 +307,7 @@ Result<void> Database::backup(const std::string& directory) {
 }
 
 std::optional<BootTime> Database::tick() {
-    if (!state_ || state_->made_here.in_child()) return std::nullopt;
+    if (!state_ || state_->fork_check.in_child()) return std::nullopt;
     const auto service_next = state_->tick_service();
     const auto keeper_next = state_->keeper->work();
     if (!service_next) return keeper_next;
@@ -316,7 +316,7 @@ std::optional<BootTime> Database::tick() {
 
 Result<void> Database::close() {
     if (!state_) return moved_away();
-    if (state_->made_here.in_child()) return state_->close_service();
+    if (state_->fork_check.in_child()) return state_->close_service();
     if (std::atomic_ref(state_->closed).exchange(true)) return {};
     if (state_->remote != nullptr) state_->remote->begin_closing();
     if (state_->sweeper != nullptr) state_->sweeper->stop();

@@ -107,7 +107,7 @@ Result<TransactWriteAnswer> Guard::save_and_downgrade(TableService& tables, Tran
 
 void Guard::forget() {
     const auto kept = std::exchange(kept_, nullptr);
-    if (kept->made_here.in_child()) return;
+    if (kept->fork_check.in_child()) return;
     MutexLock lock(kept->mutex);
     kept->lost.erase(grant_.id);
     kept->given_up.erase(grant_.id);
@@ -115,7 +115,7 @@ void Guard::forget() {
 }
 
 std::stop_token Guard::stop_token() const {
-    if (!kept_ || kept_->made_here.in_child()) {
+    if (!kept_ || kept_->fork_check.in_child()) {
         std::stop_source stopped;
         stopped.request_stop();
         return stopped.get_token();
@@ -265,7 +265,7 @@ Result<Guard> Session::steal(GrantId grant, std::string_view reason) {
 
 Result<Released> Session::answer_wanted(GrantId grant, bool allow) {
     if (!kept_) return empty_handle();
-    if (!allow || kept_->made_here.in_child()) {
+    if (!allow || kept_->fork_check.in_child()) {
         return kept_->service.ask(AnswerWanted{kept_->id, grant, allow});
     }
     // The guard becomes invalid before the grant is released, so before another session can get it.

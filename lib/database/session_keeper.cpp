@@ -68,7 +68,7 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
 // ---- The state shared by Session and Guard ----
 
 BootTime KeptSession::reliable_until(const Grant* grant) const {
-    if (made_here.in_child()) return BootTime::min();
+    if (fork_check.in_child()) return BootTime::min();
     MutexLock lock(mutex);
     if (over) return BootTime::min();
     BootTime until = deadline;
@@ -170,7 +170,7 @@ void KeptSession::give_up(GrantId grant, bool gone) {
 }
 
 void KeptSession::let_go() {
-    if (made_here.in_child()) return;
+    if (fork_check.in_child()) return;
     {
         MutexLock lock(mutex);
         over = true;

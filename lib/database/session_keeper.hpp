@@ -70,7 +70,7 @@ struct KeptSession {
     // Whether `service` is that of a daemon.
     const bool remote;
     // A child after a fork must not use the session or lock the mutex.
-    const MadeHere made_here{};
+    const ForkCheck fork_check{};
 
     mutable Mutex mutex;
     BootTime deadline ROCKLOCK_GUARDED_BY(mutex){};

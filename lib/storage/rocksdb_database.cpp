@@ -38,7 +38,7 @@ Result<void> require_known_families(const StoreDirectory& directory,
 RocksdbDatabase::~RocksdbDatabase() {
     if (!db_) return;
     // A child of the process must not use the database's files or wait for its threads.
-    if (made_here_.in_child()) {
+    if (fork_check_.in_child()) {
         std::ignore = db_.release();
         std::ignore = env_.release();
         return;

@@ -58,7 +58,7 @@ public:
 private:
     Result<void> keep_marks(const StoreDirectory& directory);
 
-    MadeHere made_here_;
+    ForkCheck fork_check_;
     mutable LogRecovery recovery_;
     std::uint64_t mark_key_ = 0;
     mutable std::string mark_;

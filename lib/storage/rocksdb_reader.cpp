@@ -77,7 +77,7 @@ public:
         options_.snapshot = reader.database()->GetSnapshot();
     }
     ~RocksdbSnapshot() override {
-        if (!made_here_.in_child()) reader_.database()->ReleaseSnapshot(options_.snapshot);
+        if (!fork_check_.in_child()) reader_.database()->ReleaseSnapshot(options_.snapshot);
     }
 
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
@@ -98,7 +98,7 @@ public:
 
 private:
     const RocksdbReader& reader_;
-    MadeHere made_here_;
+    ForkCheck fork_check_;
     rocksdb::ReadOptions options_;
 };
 

@@ -125,35 +125,35 @@ public:
     Result<void> open(const RocksdbOptions& options);
 
     CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {
-        if (made_here_.in_child()) return 0;
+        if (fork_check_.in_child()) return 0;
         return group_.enqueue(std::move(batch), durability, verdict);
     }
     Result<void> wait(CommitNumber number, Durability durability) override {
-        if (made_here_.in_child()) return not_ours();
+        if (fork_check_.in_child()) return not_ours();
         return group_.wait(number, durability);
     }
     Result<void> sync_through(CommitNumber number) override {
-        if (made_here_.in_child()) return not_ours();
+        if (fork_check_.in_child()) return not_ours();
         return group_.sync_through(number);
     }
     bool done(CommitNumber number, Durability durability) const override {
-        return made_here_.in_child() || group_.done(number, durability);
+        return fork_check_.in_child() || group_.done(number, durability);
     }
     std::unique_ptr<Snapshot> snapshot() const override {
-        if (made_here_.in_child()) return make_no_snapshot(not_ours());
+        if (fork_check_.in_child()) return make_no_snapshot(not_ours());
         return make_rocksdb_snapshot(reader_);
     }
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
-        if (made_here_.in_child()) return not_ours();
+        if (fork_check_.in_child()) return not_ours();
         return reader_.get(rocksdb::ReadOptions(), family, key);
     }
     CachedValue get_cached(Family family, std::string_view key,
                            std::size_t max_bytes) const override {
-        if (made_here_.in_child()) return {};
+        if (fork_check_.in_child()) return {};
         return reader_.get_cached(family, key, max_bytes);
     }
     std::optional<Error> failure() const override {
-        if (made_here_.in_child()) return not_ours();
+        if (fork_check_.in_child()) return not_ours();
         return group_.failure();
     }
     bool suspect() const override { return suspect_.load(); }
@@ -170,7 +170,7 @@ private:
     Error not_ours() const;
 
     Clock& clock_;
-    MadeHere made_here_;
+    ForkCheck fork_check_;
     const pid_t opened_by_ = getpid();
     // The order matters: directory_, which holds the lock, is destroyed last.
     std::unique_ptr<StoreDirectory> directory_;
@@ -270,7 +270,7 @@ Result<void> RocksdbStorage::mark_sound() {
 
 Result<void> RocksdbStorage::copy_to(const std::string& directory,
                                      const std::vector<Write>& marks) {
-    if (made_here_.in_child()) return not_ours();
+    if (fork_check_.in_child()) return not_ours();
     return make_copy(directory, marks, [&](const std::string& path) -> Result<void> {
         rocksdb::Checkpoint* made = nullptr;
         auto status = rocksdb::Checkpoint::Create(&*database_, &made);
@@ -281,13 +281,13 @@ Result<void> RocksdbStorage::copy_to(const std::string& directory,
 }
 
 Result<void> RocksdbStorage::verify() const {
-    if (made_here_.in_child()) return not_ours();
+    if (fork_check_.in_child()) return not_ours();
     const auto status = database_->VerifyChecksum(rocksdb::ReadOptions());
     return status.ok() ? Result<void>() : Result<void>(to_error(status));
 }
 
 Result<void> RocksdbStorage::close() {
-    if (made_here_.in_child()) return not_ours();
+    if (fork_check_.in_child()) return not_ours();
     if (read_only_) return {};
     if (auto drained = group_.close(); !drained) return drained;
     const auto flushed = database_->Flush(rocksdb::FlushOptions(), database_.families());

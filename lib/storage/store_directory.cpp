@@ -291,7 +291,7 @@ StoreDirectory::~StoreDirectory() {
         return;
     }
     // The fork handler has already closed the lock in the child.
-    if (made_here_.in_child()) return;
+    if (fork_check_.in_child()) return;
     if (!kept_) {
         std::error_code ignored;
         if (!existing_) {

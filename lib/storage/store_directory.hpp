@@ -71,7 +71,7 @@ private:
     std::string marker_file() const { return path_ + "/SYNCED"; }
 
     std::string path_;
-    MadeHere made_here_;
+    ForkCheck fork_check_;
     int lock_ = -1;
     bool made_directory_ = false;
     bool made_pid_file_ = false;

@@ -88,11 +88,11 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(a_child)
 
 BOOST_AUTO_TEST_CASE(detects_that_it_is_a_child) {
-    const MadeHere made_here;
-    BOOST_TEST(!made_here.in_child());
-    BOOST_TEST(in_child([&] { return made_here.in_child() && !MadeHere().in_child() ? 0 : 1; }) ==
+    const ForkCheck fork_check;
+    BOOST_TEST(!fork_check.in_child());
+    BOOST_TEST(in_child([&] { return fork_check.in_child() && !ForkCheck().in_child() ? 0 : 1; }) ==
                0);
-    BOOST_TEST(!made_here.in_child());
+    BOOST_TEST(!fork_check.in_child());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

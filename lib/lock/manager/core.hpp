@@ -157,7 +157,7 @@ struct LockManager::Core {
     Clock& clock;
     const LockManagerOptions options;
     const SessionKey session_key;
-    MadeHere made_here;
+    ForkCheck fork_check;
     mutable Mutex mutex;
     manager::Callbacks callbacks ROCKLOCK_GUARDED_BY(mutex);
     LockTable table ROCKLOCK_GUARDED_BY(mutex);

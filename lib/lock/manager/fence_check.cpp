@@ -137,7 +137,7 @@ Error LockManager::lock_missing(std::string_view resource) {
     Error error(ErrorCode::lock_required, "a write requires a lock on " + named(resource) +
                                               " in mode write or exclusive, and the request has "
                                               "none: acquire the lock, and send its session");
-    if (core_->made_here.in_child()) return error;
+    if (core_->fork_check.in_child()) return error;
     MutexLock lock(core_->mutex);
     error.blockers = core_->table.holders_over(resource, Mode::read, {}, core_->view_time());
     lock.unlock();

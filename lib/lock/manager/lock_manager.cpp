@@ -82,7 +82,7 @@ LockManager::LockManager(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 
 LockManager::~LockManager() {
     // The child of a fork has no manager thread to join, and must not write.
-    if (core_->made_here.in_child()) {
+    if (core_->fork_check.in_child()) {
         std::ignore = core_.release();
         return;
     }
@@ -144,7 +144,7 @@ Result<void> LockManager::Core::recover() {
 // A child of the process that opened the store has a copy of the manager's memory, but must not use
 // the store.
 std::optional<Error> LockManager::Core::not_ours() const {
-    if (!made_here.in_child()) return std::nullopt;
+    if (!fork_check.in_child()) return std::nullopt;
     return Error(
         ErrorCode::store_in_use,
         "the store was opened before a fork, and only the process that opened it may use it");
@@ -161,12 +161,12 @@ Ticket LockManager::enqueue(Request request, Completion done) {
 std::optional<std::chrono::milliseconds> LockManager::flush() { return core_->flush(); }
 
 void LockManager::cancel(Ticket ticket) {
-    if (core_->made_here.in_child()) return;
+    if (core_->fork_check.in_child()) return;
     if (!core_->cancel_watch(ticket)) core_->cancel(ticket);
 }
 
 void LockManager::disconnect(Disconnect disconnected) {
-    if (core_->made_here.in_child()) return;
+    if (core_->fork_check.in_child()) return;
     core_->disconnect(std::move(disconnected));
 }
 
@@ -269,31 +269,31 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
 }
 
 void LockManager::note_token(const SessionId& session, Token token) {
-    if (core_->made_here.in_child()) return;
+    if (core_->fork_check.in_child()) return;
     MutexLock lock(core_->mutex);
     core_->table.note_proof(session, token);
 }
 
 bool LockManager::holds(const SessionId& session, std::string_view resource, Mode mode) {
-    if (core_->made_here.in_child()) return false;
+    if (core_->fork_check.in_child()) return false;
     MutexLock lock(core_->mutex);
     return !core_->failed && core_->table.holds(session, resource, mode, core_->view_time());
 }
 
 std::vector<LockClass> LockManager::classes() {
-    if (core_->made_here.in_child()) return {};
+    if (core_->fork_check.in_child()) return {};
     MutexLock lock(core_->mutex);
     return core_->table.classes();
 }
 
 std::vector<WaitEdge> LockManager::wait_graph() {
-    if (core_->made_here.in_child()) return {};
+    if (core_->fork_check.in_child()) return {};
     MutexLock lock(core_->mutex);
     return core_->table.wait_graph(core_->clock.now(), graph_limit);
 }
 
 std::vector<Deadlock> LockManager::recent_deadlocks() {
-    if (core_->made_here.in_child()) return {};
+    if (core_->fork_check.in_child()) return {};
     MutexLock lock(core_->mutex);
     return core_->table.recent_deadlocks();
 }
@@ -311,7 +311,7 @@ Result<std::vector<AuditRow>> LockManager::audit(std::uint64_t after, std::uint3
 }
 
 LockStatistics LockManager::statistics() {
-    if (core_->made_here.in_child()) return {};
+    if (core_->fork_check.in_child()) return {};
     LockStatistics counts;
     {
         MutexLock lock(core_->mutex);
@@ -405,11 +405,11 @@ void LockManager::on_stall(std::function<void()> notify,
 }
 
 void LockManager::resume() {
-    if (!core_->made_here.in_child()) core_->resume();
+    if (!core_->fork_check.in_child()) core_->resume();
 }
 
 std::optional<BootTime> LockManager::tick() {
-    if (core_->made_here.in_child()) return std::nullopt;
+    if (core_->fork_check.in_child()) return std::nullopt;
     return core_->work();
 }
 
