@@ -122,7 +122,7 @@ void FrameConversation::end_with(const Error& error) {
     broken_ = ending_ = true;
     rest_ = {};
     count_request(0);
-    refuse(0, error, FrameKind::farewell);
+    refuse(0, error, FrameKind::goodbye);
 }
 
 void FrameConversation::time_out_request() {

@@ -222,7 +222,7 @@ void FramedService::deliver(std::vector<Finished> finished) {
 }
 
 void FramedService::take(const Frame& frame) {
-    if (frame.kind == FrameKind::farewell) return;
+    if (frame.kind == FrameKind::goodbye) return;
     Asked asked;
     {
         MutexLock lock(mutex_);

@@ -42,7 +42,7 @@ private:
 
 bool is_kind(std::uint8_t kind) {
     return kind >= static_cast<std::uint8_t>(FrameKind::call) &&
-           kind <= static_cast<std::uint8_t>(FrameKind::farewell);
+           kind <= static_cast<std::uint8_t>(FrameKind::goodbye);
 }
 
 }  // namespace

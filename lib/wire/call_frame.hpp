@@ -41,7 +41,7 @@ enum class FrameKind : std::uint8_t {
     refusal = 4,
     // A protocol error: the server cannot parse the client's bytes and reads no more of them. The
     // number is 0.
-    farewell = 5,
+    goodbye = 5,
 };
 
 struct Frame {

@@ -163,9 +163,9 @@ public:
 
 private:
     void answered(const Frame& frame) {
-        // Calls that precede the invalid input may be answered after the farewell.
-        if (frame.kind == FrameKind::farewell) {
-            require(!left_, "one farewell is enough");
+        // Calls that precede the invalid input may be answered after the goodbye.
+        if (frame.kind == FrameKind::goodbye) {
+            require(!left_, "one goodbye is enough");
             left_ = true;
             return read_error(frame);
         }

@@ -94,9 +94,9 @@ public:
         }
     }
     // Returns the error code with which the connection ended.
-    std::string farewell() {
+    std::string goodbye() {
         const Frame frame = next();
-        BOOST_TEST((frame.kind == FrameKind::farewell));
+        BOOST_TEST((frame.kind == FrameKind::goodbye));
         BOOST_TEST(conversation_->broken());
         return std::string(to_string(read_refusal_frame(frame.body).code));
     }
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(ends_at_bytes_that_are_not_a_frame) {
           greeting + std::string("\0\0\0\x09\x63\0\0\0\0\0\0\0\0", 13)}) {
         Line line(*this);
         line.send(bytes);
-        const auto code = line.farewell();
+        const auto code = line.goodbye();
         BOOST_TEST((code == "invalid_argument" || code == "limit_exceeded"));
         // Further input is ignored.
         line.send("more");
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(ends_when_a_number_is_used_twice) {
     line.ask(1, acquire_for("ann", {}));
     line.call(2, acquire_for("bob", no_limit));
     line.call(2, Ping{});
-    BOOST_TEST(line.farewell() == "invalid_argument");
+    BOOST_TEST(line.goodbye() == "invalid_argument");
     line.conversation().end_of_input();
     line.drain();
 }
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(ends_when_the_incomplete_calls_of_its_user_exceed_the_limit
     BOOST_TEST(!first->conversation().broken());
     Line second(*this, &account);
     second.send(partial_request);
-    BOOST_TEST(second.farewell() == "limit_exceeded");
+    BOOST_TEST(second.goodbye() == "limit_exceeded");
     first.reset();
     BOOST_TEST(account.bytes() == 0U);
     Line third(*this, &account);
