@@ -81,7 +81,7 @@ public:
         counts_[bucket].fetch_add(1, std::memory_order_relaxed);
         sum_.fetch_add(duration.count(), std::memory_order_relaxed);
     }
-    Histogram take_stock() const {
+    Histogram snapshot() const {
         std::array<std::uint64_t, histogram_bounds::calls.size() + 1> counts{};
         for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = counts_[i].load();
         Histogram result(histogram_bounds::calls);

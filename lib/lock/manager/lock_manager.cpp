@@ -317,7 +317,7 @@ LockStatistics LockManager::statistics() {
         MutexLock lock(core_->mutex);
         counts = core_->table.statistics();
     }
-    counts.acquire = core_->acquires.take_stock();
+    counts.acquire = core_->acquires.snapshot();
     std::tie(counts.events, counts.events_dropped) = core_->events.counts();
     return counts;
 }
