@@ -94,7 +94,7 @@ bool GuardedRead::notes(const Schema& schema) {
     if (!schema.binding || !gate_) return false;
     bound_ = true;
     strict_ = strict_ || schema.binding->strict;
-    return mark_.any || schema.binding->strict || careful_;
+    return mark_.any || schema.binding->strict || records_resources_;
 }
 
 void GuardedRead::add_resource(const Schema& schema, const AttributeMap& known) {
@@ -115,11 +115,11 @@ void GuardedRead::see(const Schema& schema, const AttributeMap& item) {
 Result<bool> GuardedRead::end() {
     if (!bound_) return true;
     ROCKLOCK_ASSERT(gate_ != nullptr);
-    if (!mark_.any && !strict_ && !careful_) {
+    if (!mark_.any && !strict_ && !records_resources_) {
         const auto now = gate_->before_read();
         // If a lock has changed meanwhile, repeats the read and records its resources.
-        careful_ = now.any || now.changes != mark_.changes;
-        return !careful_;
+        records_resources_ = now.any || now.changes != mark_.changes;
+        return !records_resources_;
     }
     return gate_->check_read(mark_, {std::move(resources_), proof_, strict_});
 }

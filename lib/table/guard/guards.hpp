@@ -90,7 +90,7 @@ private:
     bool strict_ = false;
     // Set if a lock changed during a read that recorded no resources. The next attempt records
     // them.
-    bool careful_ = false;
+    bool records_resources_ = false;
 };
 
 // Repeats a read until it may be returned. `read` calls see() and returns a Result.
