@@ -186,7 +186,7 @@ LockGate::ReadMark ManagerGate::before_read() const {
 Result<bool> ManagerGate::check_read(const ReadMark& before, const PlainRead& read) {
     std::optional<SessionId> reader;
     if (read.proof) reader = read.proof->session;
-    return manager_.let_read({before.changes, before.any}, {read.resources, reader, read.strict});
+    return manager_.check_read({before.changes, before.any}, {read.resources, reader, read.strict});
 }
 
 }  // namespace rocklock

@@ -161,7 +161,7 @@ Result<NoFence> LockManager::Core::find_ended(const FenceRequest& request) const
     return none;
 }
 
-Result<bool> LockManager::let_read(const ReadMark& mark, const PlainRead& read) {
+Result<bool> LockManager::check_read(const ReadMark& mark, const PlainRead& read) {
     if (!mark.any && !read.strict && mark == read_mark()) return true;
     MutexLock lock(core_->mutex);
     const ExclusiveHolds& exclusive = core_->table.exclusive_holds();

@@ -153,7 +153,7 @@ public:
     // Errors: locked         another session holds one of them in exclusive. Facts: blockers
     //         lock_required  `strict` is set, one of the resources has the policy exclusive_read,
     //                        and the reader does not hold it
-    Result<bool> let_read(const ReadMark& mark, const PlainRead& read);
+    Result<bool> check_read(const ReadMark& mark, const PlainRead& read);
 
     // Set before the first request. The callbacks are called in order, one at a time, on the thread
     // that delivers.
