@@ -158,7 +158,7 @@ void Connection::continue_input() {
         if (!conversation_->has_room()) return;
         held_up_ = false;
     }
-    if (conversation_->paused()) return take_up({});
+    if (conversation_->paused()) return process_input({});
     update_request();
     update_interest();
 }
@@ -191,7 +191,7 @@ void Connection::read(bool closed) {
     // Input that cannot be processed yet must be kept, so little is read for a user at its limit.
     const auto wanted = services_.buffers->full() ? small_buffer : buffer.size();
     const auto size = ::recv(socket_, buffer.data(), wanted, MSG_DONTWAIT);
-    if (size > 0) return take_up({buffer.data(), static_cast<std::size_t>(size)});
+    if (size > 0) return process_input({buffer.data(), static_cast<std::size_t>(size)});
     if (size == 0) {
         report_.note_end_of_input();
         return closed ? hang_up() : end_of_input();
@@ -201,7 +201,7 @@ void Connection::read(bool closed) {
     hang_up();
 }
 
-void Connection::take_up(std::string_view bytes) {
+void Connection::process_input(std::string_view bytes) {
     if (!bytes.empty()) {
         traffic_.last_request =
             std::chrono::duration_cast<milliseconds>(thread_.now().time_since_epoch()).count();

@@ -73,7 +73,7 @@ private:
 
     std::shared_ptr<Conversation> begin(char first);
     void read(bool closed);
-    void take_up(std::string_view bytes);
+    void process_input(std::string_view bytes);
     void end_of_input();
     void discard();
     void write();

@@ -177,7 +177,7 @@ void IoThread::wait() {
         quick_ = now_ - start < 2 * max_spin;
     }
     round_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
-    while (take_up(events) && events.size() == max_events &&
+    while (handle_events(events) && events.size() == max_events &&
            steady_clock::now() - now_ < max_hang_up_time) {
         events = poll(space, 0);
     }
@@ -186,7 +186,7 @@ void IoThread::wait() {
 // Returns true if all events were hang-ups. If many clients end at the same time, as many of them
 // as possible are handled in one round. Otherwise the locks of one would be granted to another that
 // has ended as well.
-bool IoThread::take_up(std::span<const epoll_event> events) {
+bool IoThread::handle_events(std::span<const epoll_event> events) {
     bool only_hang_ups = true;
     for (const auto& event : events) {
         if (event.data.ptr != nullptr) {

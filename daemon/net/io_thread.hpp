@@ -115,7 +115,7 @@ public:
 private:
     void run();
     void wait();
-    bool take_up(std::span<const epoll_event> events);
+    bool handle_events(std::span<const epoll_event> events);
     std::span<epoll_event> poll(std::span<epoll_event> events, int patience) const;
     int patience() const;
     void round();

@@ -252,9 +252,10 @@ struct LockManager::Core {
     void commit_here(const CommitDependency& last, const CommitDependency& synced)
         ROCKLOCK_EXCLUDES(mutex);
     std::optional<std::chrono::milliseconds> write_deferred() ROCKLOCK_EXCLUDES(mutex);
-    void take_up(const Event& event, Ticket ticket, LockService::Completion done,
-                 DeliveryBy delivery_by, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
-    void see_to(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
+    void decide_and_register(const Event& event, Ticket ticket, LockService::Completion done,
+                             DeliveryBy delivery_by, DeferredActions& after)
+        ROCKLOCK_REQUIRES(mutex);
+    void run_deferred(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
     void submit_now(const Event& event, Ticket ticket, LockService::Completion done,
                     DeliveryBy delivery_by = DeliveryBy::by_thread) ROCKLOCK_EXCLUDES(mutex);
     void cancel(Ticket ticket) ROCKLOCK_EXCLUDES(mutex);

@@ -35,9 +35,9 @@ Ticket LockManager::Core::submit(Request request, LockService::Completion done,
         ticket = take_ticket();
         check_time(after);
         const bool late = !closing && stalls.defer(event, ticket, done);
-        if (!late) take_up(event, ticket, std::move(done), delivery_by, after);
+        if (!late) decide_and_register(event, ticket, std::move(done), delivery_by, after);
     }
-    see_to(after);
+    run_deferred(after);
     return ticket;
 }
 
@@ -46,13 +46,14 @@ void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockServic
     DeferredActions after;
     {
         MutexLock lock(mutex);
-        take_up(event, ticket, std::move(done), delivery_by, after);
+        decide_and_register(event, ticket, std::move(done), delivery_by, after);
     }
-    see_to(after);
+    run_deferred(after);
 }
 
-void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::Completion done,
-                                DeliveryBy delivery_by, DeferredActions& after) {
+void LockManager::Core::decide_and_register(const Event& event, Ticket ticket,
+                                            LockService::Completion done, DeliveryBy delivery_by,
+                                            DeferredActions& after) {
     after.alone = closing;
     if (auto error = refusal()) {
         after.own = *std::move(error);
@@ -91,7 +92,7 @@ void LockManager::Core::take_up(const Event& event, Ticket ticket, LockService::
     if (delivery_by == DeliveryBy::by_flush) after.deliver = false;
 }
 
-void LockManager::Core::see_to(DeferredActions& after) {
+void LockManager::Core::run_deferred(DeferredActions& after) {
     finish(after);
     if (after.alone) deliver_done();
     if (after.leaves) [[maybe_unused]]
