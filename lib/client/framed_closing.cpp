@@ -19,7 +19,8 @@ void FramedService::begin_closing() {
     MutexLock lock(mutex_);
     if (std::exchange(hurry_, true)) return;
     closing_until_ = Steady::now() + max_closing_wait;
-    for (auto& [number, asked] : asked_) asked.give_up = std::min(asked.give_up, closing_until_);
+    for (auto& [number, pending] : pending_calls_)
+        pending.give_up = std::min(pending.give_up, closing_until_);
     next_expiry_ = std::min(next_expiry_, closing_until_);
     wake();
 }
@@ -29,11 +30,12 @@ void FramedService::begin_closing() {
 void FramedService::flush_endings() {
     {
         MutexLock lock(mutex_);
-        const bool ending = std::any_of(asked_.begin(), asked_.end(), [](const auto& entry) {
-            const CallBody& body = entry.second.call.body;
-            return std::holds_alternative<Release>(body) ||
-                   std::holds_alternative<CloseSession>(body);
-        });
+        const bool ending =
+            std::any_of(pending_calls_.begin(), pending_calls_.end(), [](const auto& entry) {
+                const CallBody& body = entry.second.call.body;
+                return std::holds_alternative<Release>(body) ||
+                       std::holds_alternative<CloseSession>(body);
+            });
         if (!connected_ || closed_ || !ending) return;
     }
     [[maybe_unused]] const auto pong = wait_for({Ping{}, {}, {}}, {});
@@ -43,7 +45,7 @@ Result<void> FramedService::close() {
     if (fork_check_.in_child()) return child_error();
     begin_closing();
     flush_endings();
-    std::vector<Finished> finished;
+    std::vector<CompletedCall> finished;
     {
         MutexLock lock(mutex_);
         if (std::exchange(closed_, true)) return {};
@@ -55,12 +57,12 @@ Result<void> FramedService::close() {
         MutexLock lock(mutex_);
         socket_ = FrameSocket();
         connected_ = false;
-        for (auto& [number, asked] : asked_) {
-            if (asked.done) {
-                finished.push_back({std::move(asked.done), closed_error(), asked.direct});
+        for (auto& [number, pending] : pending_calls_) {
+            if (pending.done) {
+                finished.push_back({std::move(pending.done), closed_error(), pending.direct});
             }
         }
-        asked_.clear();
+        pending_calls_.clear();
         for (auto& late : std::exchange(completions_, {})) finished.push_back(std::move(late));
     }
     for (auto& one : finished) one.done(std::move(one.reply));

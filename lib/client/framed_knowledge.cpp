@@ -14,7 +14,7 @@ constexpr milliseconds next_try{1'000};
 // If the daemon reports a later deadline than the client has computed, the client checks the
 // session again this long after that deadline.
 constexpr milliseconds recheck_margin{2};
-// The number of ended sessions above which they are removed from `known_`.
+// The number of ended sessions above which they are removed from `known_sessions_`.
 constexpr std::size_t max_over = 4096;
 // The maximum number of AwaitNotices calls at a time. The events of more sessions are received with
 // their renewals: the daemon reads no more calls of a connection on which very many wait.
@@ -54,13 +54,14 @@ void FramedService::count_from_here(Reply& reply, BootTime from) {
     }
 }
 
-FramedService::Notifications FramedService::learn(std::uint64_t number, const Asked& asked,
+FramedService::Notifications FramedService::learn(std::uint64_t number, const PendingCall& pending,
                                                   Result<Reply>& reply) {
     Notifications notifications;
-    const auto* proven = proven_session(asked.call.body);
+    const auto* proven = proven_session(pending.call.body);
     if (!reply) {
-        const auto known = proven == nullptr ? known_.end() : known_.find(*proven);
-        if (session_is_over(reply.error()) && known != known_.end()) {
+        const auto known =
+            proven == nullptr ? known_sessions_.end() : known_sessions_.find(*proven);
+        if (session_is_over(reply.error()) && known != known_sessions_.end()) {
             lose_all(
                 *proven, known->second,
                 reply.error().ended.value_or(Ending{Outcome::expired, {}, {}, clock_.now().wall}),
@@ -71,30 +72,31 @@ FramedService::Notifications FramedService::learn(std::uint64_t number, const As
         }
         return notifications;
     }
-    if (auto* session = reply_in<SessionInfo>(reply)) learn_session(asked, *session, notifications);
-    if (const auto* grant = reply_in<Grant>(reply)) learn_grant(asked, *grant);
+    if (auto* session = reply_in<SessionInfo>(reply))
+        learn_session(pending, *session, notifications);
+    if (const auto* grant = reply_in<Grant>(reply)) learn_grant(pending, *grant);
     if (auto* notices = reply_in<rocklock::Notices>(reply)) {
-        if (const auto known = known_.find(*proven); known != known_.end()) {
+        if (const auto known = known_sessions_.find(*proven); known != known_sessions_.end()) {
             learn_notices(known->first, known->second, *notices, notifications);
             known->second.noticed = notices->after;
         }
     }
     if (const auto* detail = reply_in<SessionDetail>(reply)) {
-        learn_detail(number, asked, *detail, notifications);
+        learn_detail(number, pending, *detail, notifications);
     }
-    const auto known = proven == nullptr ? known_.end() : known_.find(*proven);
-    if (known == known_.end()) return notifications;
+    const auto known = proven == nullptr ? known_sessions_.end() : known_sessions_.find(*proven);
+    if (known == known_sessions_.end()) return notifications;
     if (reply_in<ClosedSession>(reply) != nullptr) {
         end(known->second);
         known->second.grants.clear();
     }
-    if (const auto* release = std::get_if<Release>(&asked.call.body)) {
+    if (const auto* release = std::get_if<Release>(&pending.call.body)) {
         learn_release(known->second, release->grant, *reply_in<Released>(reply));
     }
     return notifications;
 }
 
-void FramedService::learn_release(Known& known, GrantId grant, const Released& released) {
+void FramedService::learn_release(KnownSession& known, GrantId grant, const Released& released) {
     const auto held = known.grants.find(grant);
     if (held == known.grants.end()) return;
     const bool lost = released.outcome == Outcome::expired || released.outcome == Outcome::stolen ||
@@ -105,19 +107,19 @@ void FramedService::learn_release(Known& known, GrantId grant, const Released& r
     if (released.outcome != Outcome::held && !lost) known.grants.erase(held);
 }
 
-void FramedService::learn_session(const Asked& asked, SessionInfo& session,
+void FramedService::learn_session(const PendingCall& pending, SessionInfo& session,
                                   Notifications& notifications) {
-    if (const auto* proven = proven_session(asked.call.body)) session.id = *proven;
+    if (const auto* proven = proven_session(pending.call.body)) session.id = *proven;
     if (known_counts_.over > max_over) {
-        std::erase_if(known_, [](const auto& entry) { return entry.second.over; });
+        std::erase_if(known_sessions_, [](const auto& entry) { return entry.second.over; });
         known_counts_.over = 0;
     }
-    Known& known = known_[session.id];
+    KnownSession& known = known_sessions_[session.id];
     if (session.secret != Secret{}) known.secret = session.secret;
-    if (opens_with_connection(asked.call.body)) known.of_connection = true;
+    if (opens_with_connection(pending.call.body)) known.of_connection = true;
     known.lease = session.lease;
     known.deadline = std::max(known.deadline, session.deadline);
-    if (std::holds_alternative<RenewSession>(asked.call.body)) known.deadline = session.deadline;
+    if (std::holds_alternative<RenewSession>(pending.call.body)) known.deadline = session.deadline;
     next_check_ = std::min(next_check_, known.deadline);
     learn_notices(session.id, known, session, notifications);
     if (!known.grants.empty()) await_notices(session.id);
@@ -125,7 +127,7 @@ void FramedService::learn_session(const Asked& asked, SessionInfo& session,
 
 // Returns whether a notice has not been reported. The replies to a renewal and to AwaitNotices can
 // both contain it, in any order. Managers of earlier versions do not number notices.
-bool FramedService::is_new(Known& known, std::uint64_t number) {
+bool FramedService::is_new(KnownSession& known, std::uint64_t number) {
     if (number == 0) return true;
     auto& reported = known.reported;
     if (std::find(reported.begin(), reported.end(), number) != reported.end()) return false;
@@ -136,7 +138,7 @@ bool FramedService::is_new(Known& known, std::uint64_t number) {
 
 // `received` is the reply to a renewal or to AwaitNotices.
 template <typename Received>
-void FramedService::learn_notices(const SessionId& session, Known& known, Received& received,
+void FramedService::learn_notices(const SessionId& session, KnownSession& known, Received& received,
                                   Notifications& notifications) {
     for (Wanted& wanted : received.wanted) {
         if (!is_new(known, wanted.number)) continue;
@@ -157,10 +159,11 @@ void FramedService::learn_notices(const SessionId& session, Known& known, Receiv
 
 // Sends an AwaitNotices call unless one is under way.
 void FramedService::await_notices(const SessionId& session) {
-    const auto found = known_.find(session);
-    if (found == known_.end() || !connected_ || closed_ || known_counts_.awaiting == max_awaiting)
+    const auto found = known_sessions_.find(session);
+    if (found == known_sessions_.end() || !connected_ || closed_ ||
+        known_counts_.awaiting == max_awaiting)
         return;
-    Known& known = found->second;
+    KnownSession& known = found->second;
     if (known.awaiting || known.over || known.closing) return;
     known.awaiting = true;
     ++known_counts_.awaiting;
@@ -171,8 +174,8 @@ void FramedService::await_notices(const SessionId& session) {
         [this, session](const Result<Reply>& reply) {
             MutexLock lock(mutex_);
             --known_counts_.awaiting;
-            const auto ended = known_.find(session);
-            if (ended == known_.end()) return;
+            const auto ended = known_sessions_.find(session);
+            if (ended == known_sessions_.end()) return;
             ended->second.awaiting = false;
             // After an error, the next renewal begins again.
             if (!reply) return;
@@ -182,20 +185,20 @@ void FramedService::await_notices(const SessionId& session) {
         true);
 }
 
-void FramedService::learn_grant(const Asked& asked, const Grant& grant) {
-    if (const auto* transfer = std::get_if<Transfer>(&asked.call.body)) {
-        const auto giver = known_.find(transfer->session);
-        if (giver != known_.end()) giver->second.grants.erase(transfer->grant);
+void FramedService::learn_grant(const PendingCall& pending, const Grant& grant) {
+    if (const auto* transfer = std::get_if<Transfer>(&pending.call.body)) {
+        const auto giver = known_sessions_.find(transfer->session);
+        if (giver != known_sessions_.end()) giver->second.grants.erase(transfer->grant);
     }
     if (grant.ended) return;
     if (grant.own_session) {
-        Known& own = known_[grant.session];
+        KnownSession& own = known_sessions_[grant.session];
         own.secret = grant.own_session->secret;
         own.lease = grant.own_session->lease;
-        own.of_connection = opens_with_connection(asked.call.body);
+        own.of_connection = opens_with_connection(pending.call.body);
     }
-    const auto known = known_.find(grant.session);
-    if (known == known_.end()) return;
+    const auto known = known_sessions_.find(grant.session);
+    if (known == known_sessions_.end()) return;
     known->second.grants[grant.id] = {grant, last_number_, false};
     await_notices(grant.session);
     // The daemon renews a session when it grants a lock.
@@ -205,11 +208,11 @@ void FramedService::learn_grant(const Asked& asked, const Grant& grant) {
 
 // Compares the known grants with the reply. A grant that was known when the request was made, and
 // that is not in the reply, has ended.
-void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
+void FramedService::learn_detail(std::uint64_t number, const PendingCall& pending,
                                  const SessionDetail& detail, Notifications& notifications) {
-    const auto& session = std::get<ShowSession>(asked.call.body).session;
-    Known& known = known_[session];
-    known.secret = asked.call.secret.value_or(known.secret);
+    const auto& session = std::get<ShowSession>(pending.call.body).session;
+    KnownSession& known = known_sessions_[session];
+    known.secret = pending.call.secret.value_or(known.secret);
     known.lease = detail.session.lease;
     known.deadline = std::max(known.deadline, detail.session.deadline + recheck_margin);
     next_check_ = std::min(next_check_, known.deadline);
@@ -228,14 +231,15 @@ void FramedService::learn_detail(std::uint64_t number, const Asked& asked,
         }
         return gone;
     });
-    for (const auto& [id, grant] : live) known.grants.try_emplace(id, Held{*grant, number, false});
+    for (const auto& [id, grant] : live)
+        known.grants.try_emplace(id, KnownGrant{*grant, number, false});
 }
 
-void FramedService::end(Known& known) {
+void FramedService::end(KnownSession& known) {
     if (!std::exchange(known.over, true)) ++known_counts_.over;
 }
 
-void FramedService::lose_all(const SessionId& session, Known& known, const Ending& ending,
+void FramedService::lose_all(const SessionId& session, KnownSession& known, const Ending& ending,
                              Notifications& notifications) {
     end(known);
     for (auto& [id, held] : std::exchange(known.grants, {})) {
@@ -286,7 +290,7 @@ std::optional<BootTime> FramedService::check_sessions(bool waits) {
         if (now < next_check_) {
             return next_check_ == BootTime::max() ? std::nullopt : std::optional(next_check_);
         }
-        for (auto& [session, known] : known_) {
+        for (auto& [session, known] : known_sessions_) {
             if (known.over || known.closing || known.grants.empty() || known.checking) continue;
             if (known.deadline <= now && connected_) {
                 known.checking = true;
@@ -300,7 +304,7 @@ std::optional<BootTime> FramedService::check_sessions(bool waits) {
     for (const SessionId& session : due) {
         auto answered = [this, session](const Result<Reply>& reply) {
             MutexLock lock(mutex_);
-            Known& known = known_[session];
+            KnownSession& known = known_sessions_[session];
             known.checking = false;
             if (!reply) known.deadline = clock_.now().boot + next_try;
             next_check_ = std::min(next_check_, known.deadline);

@@ -103,16 +103,16 @@ void FramedService::reconnect() {
     reader_fd_ = socket->fd();
     socket_ = *std::move(socket);
     connected_ = true;
-    for (auto& [number, asked] : asked_) transmit(number, asked);
+    for (auto& [number, pending] : pending_calls_) transmit(number, pending);
     send_pending();
 }
 
 // Returns whether a call can be executed twice without harm.
-bool FramedService::may_repeat(const Asked& asked) const {
-    const CallBody& body = asked.call.body;
+bool FramedService::may_repeat(const PendingCall& pending) const {
+    const CallBody& body = pending.call.body;
     if (const auto* release = std::get_if<Release>(&body)) {
-        const auto known = known_.find(release->session);
-        if (known == known_.end()) return false;
+        const auto known = known_sessions_.find(release->session);
+        if (known == known_sessions_.end()) return false;
         const auto grant = known->second.grants.find(release->grant);
         // Each release of a counted grant decrements its count.
         return grant != known->second.grants.end() && grant->second.grant.count == 0;
@@ -128,7 +128,7 @@ bool FramedService::may_repeat(const Asked& asked) const {
 }
 
 void FramedService::connection_lost(Error why) {
-    std::vector<Finished> finished;
+    std::vector<CompletedCall> finished;
     {
         MutexLock lock(mutex_);
         // If the daemon's connection limit was reached, it has read no bytes of this connection.
@@ -141,15 +141,16 @@ void FramedService::connection_lost(Error why) {
         if (!overloaded) outage_.since = now;
         outage_.pause = overloaded ? overload_pause : first_pause;
         outage_.next_attempt = now + outage_.pause;
-        for (auto call = asked_.begin(); call != asked_.end();) {
-            Asked& asked = call->second;
-            if (overloaded) asked.was_sent = asked.in_doubt;
-            asked.in_doubt = asked.in_doubt || asked.was_sent;
-            const bool over = hurry_ || asked.cancelled || (asked.in_doubt && !may_repeat(asked));
+        for (auto call = pending_calls_.begin(); call != pending_calls_.end();) {
+            PendingCall& pending = call->second;
+            if (overloaded) pending.was_sent = pending.in_doubt;
+            pending.in_doubt = pending.in_doubt || pending.was_sent;
+            const bool over =
+                hurry_ || pending.cancelled || (pending.in_doubt && !may_repeat(pending));
             const auto at = call++;
             // Cancelled calls, and calls that are in doubt and cannot be repeated, are not sent
             // again.
-            if (over) finished.push_back(give_up(at->first, asked, outage_.reason));
+            if (over) finished.push_back(give_up(at->first, pending, outage_.reason));
         }
         // All calls time out at the latest when the daemon has been away for `patience`.
         next_expiry_ = std::min(next_expiry_, outage_.since + options_.patience);
@@ -160,31 +161,32 @@ void FramedService::connection_lost(Error why) {
 // Completes a call with an error before its reply has arrived. Keeps the entry if the reply still
 // has to be handled, or if the call must be sent again: a grant of an abandoned acquire is
 // released, and releases and closings of sessions are repeated.
-FramedService::Finished FramedService::give_up(std::uint64_t number, Asked& asked,
-                                               const Error& why) {
+FramedService::CompletedCall FramedService::give_up(std::uint64_t number, PendingCall& pending,
+                                                    const Error& why) {
     const bool closing = why.code == ErrorCode::closing;
-    Finished finished{std::move(asked.done), asked.was_sent && !closing ? in_doubt_error(why) : why,
-                      asked.direct};
-    asked.done = nullptr;
-    const bool ends = std::holds_alternative<Release>(asked.call.body) ||
-                      std::holds_alternative<CloseSession>(asked.call.body);
-    if (std::holds_alternative<Acquire>(asked.call.body) && asked.was_sent) {
+    CompletedCall finished{std::move(pending.done),
+                           pending.was_sent && !closing ? in_doubt_error(why) : why,
+                           pending.direct};
+    pending.done = nullptr;
+    const bool ends = std::holds_alternative<Release>(pending.call.body) ||
+                      std::holds_alternative<CloseSession>(pending.call.body);
+    if (std::holds_alternative<Acquire>(pending.call.body) && pending.was_sent) {
         // The daemon may have granted the lock without the caller's knowledge. The acquire is sent
         // again without waiting, and a grant is released in finish().
-        asked.patient_until = Steady::now();
-        asked.gives_back = true;
+        pending.patient_until = Steady::now();
+        pending.gives_back = true;
         if (connected_) {
             append_cancel(socket_.outgoing(), number);
             send_pending();
         }
-    } else if (!(ends && may_repeat(asked)) && !(connected_ && asked.was_sent)) {
-        asked_.erase(number);
+    } else if (!(ends && may_repeat(pending)) && !(connected_ && pending.was_sent)) {
+        pending_calls_.erase(number);
     }
     return finished;
 }
 
 void FramedService::expire() {
-    std::vector<Finished> finished;
+    std::vector<CompletedCall> finished;
     {
         MutexLock lock(mutex_);
         const auto now = Steady::now();
@@ -193,14 +195,14 @@ void FramedService::expire() {
         next_expiry_ = !connected_ && !long_away ? outage_.since + options_.patience
                                                  : Steady::time_point::max();
         const Error slow(ErrorCode::unreachable, "it is running, but did not respond in time");
-        for (auto call = asked_.begin(); call != asked_.end();) {
+        for (auto call = pending_calls_.begin(); call != pending_calls_.end();) {
             const auto at = call++;
-            Asked& asked = at->second;
-            if (!asked.done) continue;
-            if (now >= asked.give_up || long_away) {
-                finished.push_back(give_up(at->first, asked, connected_ ? slow : outage_.reason));
+            PendingCall& pending = at->second;
+            if (!pending.done) continue;
+            if (now >= pending.give_up || long_away) {
+                finished.push_back(give_up(at->first, pending, connected_ ? slow : outage_.reason));
             } else {
-                next_expiry_ = std::min(next_expiry_, asked.give_up);
+                next_expiry_ = std::min(next_expiry_, pending.give_up);
             }
         }
     }
@@ -209,7 +211,7 @@ void FramedService::expire() {
 
 // Completes synchronous calls immediately. Other completions are queued for the reader thread, or
 // called directly if this is another thread.
-void FramedService::deliver(std::vector<Finished> finished) {
+void FramedService::deliver(std::vector<CompletedCall> finished) {
     const bool reads = std::this_thread::get_id() == reader_.get_id();
     for (auto& one : finished) {
         if (!one.done) continue;
@@ -223,51 +225,51 @@ void FramedService::deliver(std::vector<Finished> finished) {
 
 void FramedService::take(const Frame& frame) {
     if (frame.kind == FrameKind::goodbye) return;
-    Asked asked;
+    PendingCall pending;
     {
         MutexLock lock(mutex_);
-        const auto found = asked_.find(frame.number);
-        if (found == asked_.end()) return;
-        asked = std::move(found->second);
-        asked_.erase(found);
+        const auto found = pending_calls_.find(frame.number);
+        if (found == pending_calls_.end()) return;
+        pending = std::move(found->second);
+        pending_calls_.erase(found);
     }
     Result<Reply> reply = Error();
     if (frame.kind == FrameKind::reply) {
-        auto read = read_reply_frame(asked.call.body, frame.body);
+        auto read = read_reply_frame(pending.call.body, frame.body);
         if (read) {
             reply = std::move(read->reply);
-            count_from_here(*reply, asked.sent + read->held);
+            count_from_here(*reply, pending.sent + read->held);
         } else {
             reply = std::move(read).error();
         }
     } else {
         reply = read_refusal_frame(frame.body);
-        if (reply.error().code == ErrorCode::closing && ask_again(frame.number, asked)) return;
+        if (reply.error().code == ErrorCode::closing && ask_again(frame.number, pending)) return;
     }
-    finish(frame.number, std::move(asked), std::move(reply));
+    finish(frame.number, std::move(pending), std::move(reply));
 }
 
 // A daemon that shuts down has not executed the call. Keeps the call, so that it is sent again
 // after the next connect. Returns false if the client does not reconnect.
-bool FramedService::ask_again(std::uint64_t number, Asked& asked) {
+bool FramedService::ask_again(std::uint64_t number, PendingCall& pending) {
     MutexLock lock(mutex_);
     if (closed_ || hurry_) return false;
-    asked.was_sent = false;
-    asked_.emplace(number, std::move(asked));
+    pending.was_sent = false;
+    pending_calls_.emplace(number, std::move(pending));
     return true;
 }
 
-void FramedService::finish(std::uint64_t number, Asked asked, Result<Reply> reply) {
+void FramedService::finish(std::uint64_t number, PendingCall pending, Result<Reply> reply) {
     Notifications notifications;
     std::optional<SessionId> reconcile;
     {
         MutexLock lock(mutex_);
-        notifications = learn(number, asked, reply);
+        notifications = learn(number, pending, reply);
         send_entered();
         // If the reply to an earlier transmission of this renewal was lost, its notices are lost
         // too. A query of the session finds the grants that have ended.
-        const auto* renewal = std::get_if<RenewSession>(&asked.call.body);
-        if (renewal != nullptr && (asked.in_doubt || !asked.done) && reply) {
+        const auto* renewal = std::get_if<RenewSession>(&pending.call.body);
+        if (renewal != nullptr && (pending.in_doubt || !pending.done) && reply) {
             reconcile = renewal->session;
         }
     }
@@ -279,11 +281,11 @@ void FramedService::finish(std::uint64_t number, Asked asked, Result<Reply> repl
             std::move(detail), [](const Result<Reply>&) {}, true);
     }
     if (const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr;
-        grant != nullptr && asked.gives_back) {
+        grant != nullptr && pending.gives_back) {
         submit(Release{grant->session, grant->id}, [](const Result<Answer>&) {});
     }
-    std::vector<Finished> finished;
-    finished.push_back({std::move(asked.done), std::move(reply), asked.direct});
+    std::vector<CompletedCall> finished;
+    finished.push_back({std::move(pending.done), std::move(reply), pending.direct});
     deliver(std::move(finished));
 }
 

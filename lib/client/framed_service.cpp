@@ -296,16 +296,16 @@ std::uint64_t FramedService::send(Call call, Replied done, bool direct) {
 std::uint64_t FramedService::enter(Call call, Replied done, bool direct) {
     const auto number = ++last_number_;
     prepare(call);
-    Asked asked;
-    asked.done = std::move(done);
-    asked.direct = direct;
-    asked.give_up = give_up_time(call);
+    PendingCall pending;
+    pending.done = std::move(done);
+    pending.direct = direct;
+    pending.give_up = give_up_time(call);
     if (const auto* patience = patience_in(call.body); patience && *patience <= max_patience) {
-        asked.patient_until = Steady::now() + *patience;
+        pending.patient_until = Steady::now() + *patience;
     }
-    asked.call = std::move(call);
-    next_expiry_ = std::min(next_expiry_, asked.give_up);
-    const auto at = asked_.emplace(number, std::move(asked)).first;
+    pending.call = std::move(call);
+    next_expiry_ = std::min(next_expiry_, pending.give_up);
+    const auto at = pending_calls_.emplace(number, std::move(pending)).first;
     if (connected_) transmit(number, at->second);
     return number;
 }
@@ -325,9 +325,10 @@ void FramedService::prepare(Call& call) {
     }
     const auto* session = proven_session(call.body);
     if (session == nullptr) return;
-    const auto known = known_.find(*session);
-    if (!call.secret) call.secret = known == known_.end() ? Secret{} : known->second.secret;
-    if (known == known_.end()) return;
+    const auto known = known_sessions_.find(*session);
+    if (!call.secret)
+        call.secret = known == known_sessions_.end() ? Secret{} : known->second.secret;
+    if (known == known_sessions_.end()) return;
     if (std::holds_alternative<RenewSession>(call.body)) call.rebind = known->second.of_connection;
     if (const auto* release = std::get_if<Release>(&call.body)) {
         const auto grant = known->second.grants.find(release->grant);
@@ -343,8 +344,9 @@ FramedService::Steady::time_point FramedService::give_up_time(const Call& call) 
 FramedService::Steady::time_point FramedService::usual_give_up_time(const Call& call) const {
     const auto now = Steady::now();
     if (const auto* renewal = std::get_if<RenewSession>(&call.body)) {
-        const auto known = known_.find(renewal->session);
-        const auto lease = known == known_.end() ? max_renewal_period : known->second.lease;
+        const auto known = known_sessions_.find(renewal->session);
+        const auto lease =
+            known == known_sessions_.end() ? max_renewal_period : known->second.lease;
         return now + std::clamp(lease / 6, min_renewal_period, max_renewal_period);
     }
     if (std::holds_alternative<Release>(call.body) ||
@@ -374,16 +376,16 @@ std::optional<Error> FramedService::refusal() const {
 }
 
 // Reads the time before the call is sent, because the lease is counted from this time.
-void FramedService::transmit(std::uint64_t number, Asked& asked) {
-    if (asked.sent != BootTime{} && asked.patient_until) {
-        const auto left = std::chrono::ceil<milliseconds>(*asked.patient_until - Steady::now());
-        if (auto* patience = patience_in(asked.call.body)) {
+void FramedService::transmit(std::uint64_t number, PendingCall& pending) {
+    if (pending.sent != BootTime{} && pending.patient_until) {
+        const auto left = std::chrono::ceil<milliseconds>(*pending.patient_until - Steady::now());
+        if (auto* patience = patience_in(pending.call.body)) {
             *patience = std::max(left, milliseconds{0});
         }
     }
-    asked.sent = clock_.now().boot;
-    asked.was_sent = true;
-    append_call(socket_.outgoing(), number, asked.call);
+    pending.sent = clock_.now().boot;
+    pending.was_sent = true;
+    append_call(socket_.outgoing(), number, pending.call);
 }
 
 void FramedService::send_pending() {
@@ -394,20 +396,20 @@ void FramedService::send_pending() {
 void FramedService::cancel(Ticket ticket) {
     if (fork_check_.in_child()) return;
     const auto number = static_cast<std::uint64_t>(ticket);
-    std::vector<Finished> finished;
+    std::vector<CompletedCall> finished;
     {
         MutexLock lock(mutex_);
-        const auto found = asked_.find(number);
-        if (found == asked_.end() || !found->second.done) return;
-        Asked& asked = found->second;
-        if (patience_in(asked.call.body) == nullptr) return;
-        asked.cancelled = true;
+        const auto found = pending_calls_.find(number);
+        if (found == pending_calls_.end() || !found->second.done) return;
+        PendingCall& pending = found->second;
+        if (patience_in(pending.call.body) == nullptr) return;
+        pending.cancelled = true;
         if (connected_) {
             append_cancel(socket_.outgoing(), number);
             send_pending();
             return;
         }
-        finished.push_back(give_up(number, asked, Error(ErrorCode::cancelled, "withdrawn")));
+        finished.push_back(give_up(number, pending, Error(ErrorCode::cancelled, "withdrawn")));
     }
     deliver(std::move(finished));
 }

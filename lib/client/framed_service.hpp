@@ -95,10 +95,10 @@ private:
     using Replied = std::function<void(Result<Reply>)>;
 
     // A call that is not answered yet.
-    struct Asked {
+    struct PendingCall {
         Call call;
-        // Null if the caller has already received an error. The reply then only updates `known_`,
-        // triggers notices and, if `gives_back` is set, the release of the lock.
+        // Null if the caller has already received an error. The reply then only updates
+        // `known_sessions_`, triggers notices and, if `gives_back` is set, the release of the lock.
         Replied done;
         // The reader may call `done` immediately, because it does not block.
         bool direct = false;
@@ -116,21 +116,21 @@ private:
         // If the lock is granted, it is released, because the caller has already received an error.
         bool gives_back = false;
     };
-    struct Finished {
+    struct CompletedCall {
         Replied done;
         Result<Reply> reply;
         bool direct = false;
     };
-    struct Held {
+    struct KnownGrant {
         Grant grant;
         // The number of the last call when the grant became known.
         std::uint64_t known_at = 0;
         bool releasing = false;
     };
     // The state of a session with a known secret.
-    struct Known {
+    struct KnownSession {
         Secret secret;
-        std::map<GrantId, Held> grants;
+        std::map<GrantId, KnownGrant> grants;
         std::chrono::milliseconds lease{};
         BootTime deadline;
         // The session is bound to the connection. After a restart of the daemon, a renewal binds it
@@ -169,7 +169,7 @@ private:
     std::uint64_t enter(Call call, Replied done, bool direct) ROCKLOCK_REQUIRES(mutex_);
     void send_entered() ROCKLOCK_REQUIRES(mutex_);
     void prepare(Call& call) ROCKLOCK_REQUIRES(mutex_);
-    void transmit(std::uint64_t number, Asked& asked) ROCKLOCK_REQUIRES(mutex_);
+    void transmit(std::uint64_t number, PendingCall& pending) ROCKLOCK_REQUIRES(mutex_);
     void send_pending() ROCKLOCK_REQUIRES(mutex_);
     Steady::time_point give_up_time(const Call& call) const ROCKLOCK_REQUIRES(mutex_);
     Steady::time_point usual_give_up_time(const Call& call) const ROCKLOCK_REQUIRES(mutex_);
@@ -189,32 +189,33 @@ private:
     void reconnect() ROCKLOCK_EXCLUDES(mutex_);
     void connection_lost(Error why) ROCKLOCK_EXCLUDES(mutex_);
     void expire() ROCKLOCK_EXCLUDES(mutex_);
-    Finished give_up(std::uint64_t number, Asked& asked, const Error& why)
+    CompletedCall give_up(std::uint64_t number, PendingCall& pending, const Error& why)
         ROCKLOCK_REQUIRES(mutex_);
-    bool may_repeat(const Asked& asked) const ROCKLOCK_REQUIRES(mutex_);
+    bool may_repeat(const PendingCall& pending) const ROCKLOCK_REQUIRES(mutex_);
     void take(const Frame& frame) ROCKLOCK_EXCLUDES(mutex_);
-    bool ask_again(std::uint64_t number, Asked& asked) ROCKLOCK_EXCLUDES(mutex_);
-    void finish(std::uint64_t number, Asked asked, Result<Reply> reply) ROCKLOCK_EXCLUDES(mutex_);
-    void deliver(std::vector<Finished> finished) ROCKLOCK_EXCLUDES(mutex_);
+    bool ask_again(std::uint64_t number, PendingCall& pending) ROCKLOCK_EXCLUDES(mutex_);
+    void finish(std::uint64_t number, PendingCall pending, Result<Reply> reply)
+        ROCKLOCK_EXCLUDES(mutex_);
+    void deliver(std::vector<CompletedCall> finished) ROCKLOCK_EXCLUDES(mutex_);
     void wake();
 
     static void count_from_here(Reply& reply, BootTime from);
-    Notifications learn(std::uint64_t number, const Asked& asked, Result<Reply>& reply)
+    Notifications learn(std::uint64_t number, const PendingCall& pending, Result<Reply>& reply)
         ROCKLOCK_REQUIRES(mutex_);
-    void learn_session(const Asked& asked, SessionInfo& session, Notifications& notifications)
-        ROCKLOCK_REQUIRES(mutex_);
-    static bool is_new(Known& known, std::uint64_t number);
+    void learn_session(const PendingCall& pending, SessionInfo& session,
+                       Notifications& notifications) ROCKLOCK_REQUIRES(mutex_);
+    static bool is_new(KnownSession& known, std::uint64_t number);
     template <typename Received>
-    void learn_notices(const SessionId& session, Known& known, Received& received,
+    void learn_notices(const SessionId& session, KnownSession& known, Received& received,
                        Notifications& notifications) ROCKLOCK_REQUIRES(mutex_);
     void await_notices(const SessionId& session) ROCKLOCK_REQUIRES(mutex_);
-    void learn_grant(const Asked& asked, const Grant& grant) ROCKLOCK_REQUIRES(mutex_);
-    void learn_release(Known& known, GrantId grant, const Released& released)
+    void learn_grant(const PendingCall& pending, const Grant& grant) ROCKLOCK_REQUIRES(mutex_);
+    void learn_release(KnownSession& known, GrantId grant, const Released& released)
         ROCKLOCK_REQUIRES(mutex_);
-    void learn_detail(std::uint64_t number, const Asked& asked, const SessionDetail& detail,
+    void learn_detail(std::uint64_t number, const PendingCall& pending, const SessionDetail& detail,
                       Notifications& notifications) ROCKLOCK_REQUIRES(mutex_);
-    void end(Known& known) ROCKLOCK_REQUIRES(mutex_);
-    void lose_all(const SessionId& session, Known& known, const Ending& ending,
+    void end(KnownSession& known) ROCKLOCK_REQUIRES(mutex_);
+    void lose_all(const SessionId& session, KnownSession& known, const Ending& ending,
                   Notifications& notifications) ROCKLOCK_REQUIRES(mutex_);
     void notify(const Notifications& notifications);
     std::optional<BootTime> check_sessions(bool waits) ROCKLOCK_EXCLUDES(mutex_);
@@ -234,7 +235,7 @@ private:
     // Used by the reader thread only.
     int reader_fd_ = -1;
     FrameReceiver receiver_;
-    std::deque<Finished> completions_;
+    std::deque<CompletedCall> completions_;
 
     Mutex mutex_;
     // Any thread sends. Only the reader thread receives and replaces the socket.
@@ -255,10 +256,10 @@ private:
     BootTime next_check_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::max();
     std::uint64_t last_number_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::uint64_t request_ids_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
-    std::map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
-    std::map<SessionId, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The numbers of sessions in `known_` that have ended, and that have an AwaitNotices call under
-    // way.
+    std::map<std::uint64_t, PendingCall> pending_calls_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::map<SessionId, KnownSession> known_sessions_ ROCKLOCK_GUARDED_BY(mutex_);
+    // The numbers of sessions in `known_sessions_` that have ended, and that have an AwaitNotices
+    // call under way.
     struct KnownCounts {
         std::size_t over = 0;
         std::size_t awaiting = 0;
