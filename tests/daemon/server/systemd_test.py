@@ -173,6 +173,12 @@ class Units(Sandbox):
         complaints = [line for line in done.stderr.splitlines() if "rocklock" in line]
         self.assertEqual((done.returncode, complaints), (0, []), done.stderr)
 
+    def test_systemd_restarts_the_service_for_as_long_as_it_fails(self):
+        text = (UNITS / "rocklock.service.in").read_text()
+        unit, service = text.split("[Service]")
+        self.assertRegex(unit, r"(?m)^StartLimitIntervalSec=0$")
+        self.assertRegex(service, r"(?m)^Restart=on-failure$")
+
     def test_the_unit_permits_writes_to_the_backup_directory(self):
         text = (UNITS / "rocklock.service.in").read_text()
         names = re.search(r"^StateDirectory=(.*)$", text, re.MULTILINE).group(1).split()
