@@ -241,7 +241,7 @@ struct LockManager::Core {
     Result<Answer> await(Caller& caller, Ticket ticket, const std::stop_token& stop)
         ROCKLOCK_EXCLUDES(mutex);
     Result<void> durable(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
-    Result<void> leave(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
+    Result<void> write_later(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
     void fail(const Error& error) ROCKLOCK_EXCLUDES(mutex);
     void answer_all(const Error& error, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     // Whether the manager's thread or flush() delivers the response.

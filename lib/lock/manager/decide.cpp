@@ -193,7 +193,7 @@ Result<void> LockManager::Core::durable(const CommitDependency& dependency) {
 
 // Leaves a deferred commit to be written with the next one. If none follows soon, the thread writes
 // it. Waits for any other commit.
-Result<void> LockManager::Core::leave(const CommitDependency& dependency) {
+Result<void> LockManager::Core::write_later(const CommitDependency& dependency) {
     if (!options.background || dependency.durability != Durability::deferred) {
         return durable(dependency);
     }
@@ -244,7 +244,7 @@ std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(Defer
     // A refusal depends on decided state only. A batch of its decision is written with the next
     // one.
     if (!own) after.dependency = {after.dependency.number, Durability::deferred};
-    auto done = leave(after.dependency);
+    auto done = write_later(after.dependency);
     if (!done && own) return Result<Answer>(std::move(done).error());
     note_answered(after, own);
     return std::move(own);

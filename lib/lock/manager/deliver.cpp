@@ -96,7 +96,7 @@ void LockManager::Core::run_deferred(DeferredActions& after) {
     finish(after);
     if (after.alone) deliver_done();
     if (after.leaves) [[maybe_unused]]
-        const auto left = leave(after.dependency);
+        const auto done = write_later(after.dependency);
 }
 
 // Commits and delivers the requests that were enqueued. If many responses wait for a sync, the
@@ -205,7 +205,7 @@ void LockManager::Core::end_now(const Event& event) {
     finish(after);
     for (auto& [done, answer] : after.refused) done(std::move(answer));
     if (after.dependency.durability != Durability::deferred) return;
-    [[maybe_unused]] const auto left = leave(after.dependency);
+    [[maybe_unused]] const auto done = write_later(after.dependency);
 }
 
 void LockManager::Core::deliver_done() {
