@@ -189,7 +189,7 @@ bool is_damage(const Error& error) { return error.code == ErrorCode::corrupt; }
 Result<std::unique_ptr<Storage>> open_to_check(const std::string& directory, StoreReport& report) {
     auto storage = open_for(directory, Purpose::check);
     if (storage || !is_damage(storage.error())) return storage;
-    auto again = open_for(directory, Purpose::look);
+    auto again = open_for(directory, Purpose::read_only);
     if (!again) return again;
     report.problems.push_back(
         "the end of the log is damaged: " + storage.error().message + "; the next open discards " +
@@ -198,7 +198,7 @@ Result<std::unique_ptr<Storage>> open_to_check(const std::string& directory, Sto
 }
 
 Result<void> glance_at(const std::string& directory, StoreReport& report) {
-    const auto storage = open_for(directory, Purpose::glance);
+    const auto storage = open_for(directory, Purpose::read_shared);
     if (!storage) return storage.error();
     const auto snapshot = (*storage)->snapshot();
     return read_into(**storage, *snapshot, directory, report);

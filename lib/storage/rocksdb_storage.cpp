@@ -306,13 +306,13 @@ StoreDirectory::Use use_of(Purpose purpose) {
     switch (purpose) {
         case Purpose::use:
             return StoreDirectory::Use::write;
-        case Purpose::glance:
-            return StoreDirectory::Use::beside;
-        case Purpose::look:
+        case Purpose::read_shared:
+            return StoreDirectory::Use::read_shared;
+        case Purpose::read_only:
         case Purpose::check:
             break;
     }
-    return StoreDirectory::Use::look;
+    return StoreDirectory::Use::read_only;
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ Result<std::unique_ptr<StoreDirectory>> StoreDirectory::prepare(const std::strin
     if (!writable && use == Use::write) return writable.error();
     if (auto locked = writable ? store->take_lock() : store->lock_for_reading(use); !locked) {
         const bool used = locked.error().code == ErrorCode::store_in_use;
-        if (!used || use != Use::beside) return locked.error();
+        if (!used || use != Use::read_shared) return locked.error();
     }
     // Checks again: before the lock was taken, another process may have created the store, or
     // removed SYNCED after a failure.
@@ -256,9 +256,9 @@ Result<void> StoreDirectory::take_lock() {
 Result<void> StoreDirectory::lock_for_reading(Use use) {
     const int number = open(pid_file().c_str(), O_RDONLY | O_CLOEXEC);
     if (number >= 0) return lock_file(number);
-    // Succeeds if the store was never open. With `beside`, also accepts a file that is not
+    // Succeeds if the store was never open. With `read_shared`, also accepts a file that is not
     // readable.
-    if (errno == ENOENT || use == Use::beside) return {};
+    if (errno == ENOENT || use == Use::read_shared) return {};
     return system_error("cannot open " + pid_file(), errno);
 }
 

@@ -27,10 +27,10 @@ Error system_error(const std::string& what, int number);
 //           has created, unless keep() was called. In a child of the process, it does nothing.
 class StoreDirectory {
 public:
-    // write:  locks the store; fails if the directory is not writable.
-    // look:   locks the store; needs no permission to write.
-    // beside: as `look`, but continues without the lock if another process has it.
-    enum class Use : std::uint8_t { write, look, beside };
+    // write:       locks the store; fails if the directory is not writable.
+    // read_only:   locks the store; needs no permission to write.
+    // read_shared: as `read_only`, but continues without the lock if another process has it.
+    enum class Use : std::uint8_t { write, read_only, read_shared };
 
     // Checks the directory, creates it if `create_if_missing` is true, and locks it.
     // Errors: store_in_use, not_a_store, read_only, corrupt, no_space, io_error.

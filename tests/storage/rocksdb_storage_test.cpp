@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(upgrades_a_store_of_an_older_version) {
     }
     {
         RocksdbOptions looking;
-        looking.purpose = Purpose::look;
+        looking.purpose = Purpose::read_only;
         const auto storage = open_rocksdb_storage(path, clock, looking).value();
         BOOST_TEST((stored_format(*storage) == std::pair<std::uint64_t, std::uint32_t>(7, 1)));
     }

@@ -239,10 +239,10 @@ ROCKLOCK_API std::unique_ptr<Storage> make_memory_storage(Clock& clock);
 enum class Purpose : std::uint8_t {
     use,
     // Read-only: the store is not changed, and commits fail.
-    look,
+    read_only,
     // Read-only, possibly while another process has the store open. Its latest writes may be
     // missing, and reads may fail if it deletes files meanwhile.
-    glance,
+    read_shared,
     // Read-only, and damage anywhere is an error. That includes the end of the log, where a crash
     // may have left an incomplete record that the next open for use would discard.
     check,
