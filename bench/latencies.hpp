@@ -8,8 +8,9 @@
 
 namespace rocklock::bench {
 
-// Each power of two is divided into 32 buckets of equal width. Therefore the error of a quantile is
-// at most 3 %. record() executes only a few instructions and allocates no memory.
+// The range between two powers of two is divided into 32 buckets of equal width. Therefore, the
+// error of a quantile is at most 3 %. record() executes only a few instructions and allocates no
+// memory.
 //
 // Threads: one at a time.
 class Latencies {
@@ -18,8 +19,8 @@ public:
     void add(const Latencies& other);
 
     std::uint64_t count() const { return count_; }
-    // Returns the duration in microseconds that the given share of the durations does not exceed,
-    // or zero if there are none.
+    // Returns the quantile for `share` (0.5 for the median) in microseconds: this share of the
+    // durations is not longer. Returns zero if no durations were recorded.
     double quantile_us(double share) const;
     double max_us() const { return static_cast<double>(max_) / 1000; }
 

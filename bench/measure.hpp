@@ -1,9 +1,9 @@
-// Functions to measure and report: threads that repeat an operation, and rounds in which two
-// contestants are measured alternately.
+// Functions that measure and report. Threads repeat an operation. In rounds, two contestants (the
+// implementations that are compared) are measured alternately.
 //
-// On a machine that other programs use, a single rate is not reliable. Therefore, each round
-// measures both contestants of a row, one after the other, and computes one ratio. The result is
-// the median of the ratios, with their range.
+// If other programs use the machine, a single rate is not reliable. Therefore, each round measures
+// both contestants of a row, one after the other, and computes one ratio. The result is the median
+// of these ratios, together with their range.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ namespace rocklock::bench {
 
 double seconds_since(std::chrono::steady_clock::time_point start);
 
-// Lets `threads` threads repeat `once(thread)` for `duration`. Returns the number of calls per
-// second of all threads together.
+// `threads` threads repeat `once(thread)` for `duration`. Returns the total number of calls of all
+// threads per second.
 double rate(std::size_t threads, std::chrono::milliseconds duration,
             const std::function<void(std::size_t thread)>& once);
 
@@ -36,7 +36,7 @@ Spread spread_of(std::vector<double> values);
 // See base/jains_index.hpp.
 double jains_index(const std::vector<std::uint64_t>& counts);
 
-// A line of the table.
+// A row of the printed table.
 struct Row {
     std::string name;
     std::string unit;
@@ -46,9 +46,9 @@ struct Row {
     Spread theirs;
     // The factor by which Rocklock is better.
     Spread ratio;
-    // The target of the ratio or, if the row has no ratio, of the value.
+    // The target of the ratio. If the row has no ratio, the target of the value.
     std::optional<double> target;
-    // For a row without a ratio: whether a smaller value is better.
+    // For a row without a ratio, whether a smaller value is better.
     bool less_is_better = false;
 
     bool reached() const;

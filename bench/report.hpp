@@ -14,20 +14,21 @@ namespace rocklock::bench {
 
 // [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR] [--only WORD]
 struct CommonOptions {
-    // Whether to measure each row only briefly, to check that the program works.
+    // If true, each row is measured only briefly, to check that the program works.
     bool quick = false;
     bool json = false;
     std::size_t rounds = 5;
     // The duration of one measurement.
     std::chrono::milliseconds duration{1000};
     std::string directory;
-    // Only rows with this text in their name are measured.
+    // Only rows whose names contain this text are measured.
     std::string only;
 };
 
-// Returns the value of the argument that was just read. Ends the program if there is none.
+// Returns the value that follows after the argument that was just read. Ends the program if there
+// is no value.
 using NextValue = std::function<const char*()>;
-// Handles an argument that only one program has. Returns false if the argument is unknown.
+// Handles an argument that is not common to all programs. Returns false if the argument is unknown.
 using OwnArgument = std::function<bool(std::string_view word, const NextValue& value)>;
 
 // Parses the arguments. If they are wrong, prints the usage and ends the program. `own_usage`
@@ -35,8 +36,8 @@ using OwnArgument = std::function<bool(std::string_view word, const NextValue& v
 CommonOptions read_arguments(int argc, char** argv, const std::string& own_usage = {},
                              const OwnArgument& own = {});
 
-// The rows of a run. Prints each row when it is added: as JSON, or in short form on stderr. Without
-// JSON, finish() prints the table of all rows.
+// The rows of a run. With --json, prints each row as JSON when it is added. Otherwise, prints each
+// row in short form on stderr, and finish() prints the table of all rows.
 class Report {
 public:
     explicit Report(const CommonOptions& options) : options_(options) {}

@@ -1,4 +1,4 @@
-// The common functions of the benchmarks of embedded stores.
+// Common functions for benchmarks that use embedded stores.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A client of a server, as a state machine that advances when its socket becomes readable. One
-// thread drives many clients, so that the result shows the cost of the server and not the cost of
+// A client of a server. It is a state machine that advances when its socket becomes readable. One
+// thread drives many clients. The result therefore shows the cost of the server and not the cost of
 // client threads.
 #pragma once
 
@@ -30,10 +30,10 @@ public:
 
 protected:
     void send(std::string_view bytes) const;
-    // If received_ begins with a complete response, removes it and returns true.
+    // If received_ begins with a complete response, removes the response and returns true.
     virtual bool take_answer() = 0;
-    // For line-based protocols: if received_ begins with a complete line, removes it and returns
-    // true. Ends the program if the removed line differs from `line`.
+    // For line-based protocols. If received_ begins with a complete line, removes this line and
+    // returns true. Ends the program if the removed line differs from `line`.
     bool take_line(std::string_view line);
 
     std::string received_;
@@ -49,28 +49,30 @@ class LockClient : public Client {
 public:
     using Client::Client;
 
-    // Sends a request for the lock of `resource`. If `waits`, the request waits in the server's
-    // queue; otherwise, the resource must be free.
+    // Sends a request for the lock of `resource`. If `waits` is true, the request waits in the
+    // server's queue. Otherwise, the resource must be free.
     virtual void ask(const std::string& resource, bool waits) = 0;
     // Sends a request to release the lock.
     virtual void give_back(const std::string& resource) = 0;
 };
 
-// Sends Acquire and Release as frames. Each client has one session.
+// A client that sends Acquire and Release as frames. Each client has one session.
 std::unique_ptr<LockClient> rocklock_client(int fd);
-// Sends Acquire and Release as JSON over HTTP.
+// A client that sends Acquire and Release as JSON over HTTP.
 std::unique_ptr<LockClient> rocklock_http_client(int fd);
-// Sends SET NX PX and DEL. If clients must wait, the lock is a list with one element, and the
-// client sends BLPOP and RPUSH.
+// A client that sends SET NX PX and DEL. If clients must wait, the lock is a list with one element,
+// and the client sends BLPOP and RPUSH.
 std::unique_ptr<LockClient> redis_client(int fd);
-// Sends `add` and `delete`. memcached has no queues, so its clients cannot wait.
+// A client that sends `add` and `delete`. memcached has no queues, so this client cannot wait.
 std::unique_ptr<LockClient> memcached_client(int fd);
-// Locks a row with SELECT … FOR UPDATE, from BEGIN to COMMIT, over PostgreSQL's own protocol.
+// A client that locks a row with SELECT … FOR UPDATE, from BEGIN to COMMIT, over PostgreSQL's own
+// protocol.
 std::unique_ptr<LockClient> postgres_row_client(int fd);
-// Calls pg_advisory_lock and pg_advisory_unlock. Advisory locks are not stored on disk.
+// A client that calls pg_advisory_lock and pg_advisory_unlock. Advisory locks are not stored on
+// disk.
 std::unique_ptr<LockClient> postgres_advisory_client(int fd);
-// Sends a transaction that puts a key if it is absent, and a delete, over etcd's JSON gateway. If
-// the client must wait, it uses etcd's lock service instead.
+// A client that uses etcd's JSON gateway. It locks with a transaction that puts a key if the key is
+// absent, and unlocks with a delete. If the client must wait, it uses etcd's lock service instead.
 std::unique_ptr<LockClient> etcd_client(int fd);
 
 }  // namespace rocklock::bench

@@ -13,9 +13,9 @@ namespace rocklock::bench {
 // The work of one client.
 struct Work {
     Client* client = nullptr;
-    // Sends the next request. Called at the start and after each response. Returns false if it has
-    // sent no request, because the work is complete. If `stop` is true, the work must be completed
-    // as soon as possible.
+    // Sends the next request and returns true. If the work is complete, sends no request and
+    // returns false. Called at the start and after each response. If `stop` is true, the work must
+    // be completed as soon as possible.
     std::function<bool(bool stop)> proceed;
 };
 

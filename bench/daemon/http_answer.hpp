@@ -1,4 +1,4 @@
-// HTTP/1.1 responses with a Content-Length, and requests.
+// Parses HTTP/1.1 responses that have a Content-Length, and creates requests.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,12 @@ struct HttpAnswer {
     std::size_t bytes = 0;
 };
 
-// Returns the first response in `received`, or none if it is not complete yet. Ends the program if
-// it has no Content-Length. Lifetime: the result borrows `received`.
+// Returns the first response in `received`, or nullopt if the response is not complete yet. Ends
+// the program if the response has no Content-Length. Lifetime: the result borrows `received`.
 std::optional<HttpAnswer> take_http_answer(const std::string& received);
 
-// Returns a complete POST request. `more` contains additional header lines, each with its line end.
+// Returns a complete POST request. `more` contains additional header lines, each of which ends with
+// CR LF.
 std::string http_request(std::string_view target, std::string_view more, std::string_view body);
 
 }  // namespace rocklock::bench

@@ -22,9 +22,9 @@ enum class Wanted : std::uint8_t {
 
 struct LockRun {
     double seconds = 0;
-    // The number of pairs of one acquire and one release, per client.
+    // For each client, the number of pairs of one acquire and one release.
     std::vector<std::uint64_t> pairs;
-    // The time from a request to its grant.
+    // The times from each request to its grant.
     Latencies waits;
 
     double pairs_a_second() const;
@@ -33,7 +33,7 @@ struct LockRun {
 using ConnectLocks = std::function<std::unique_ptr<LockClient>()>;
 
 // Measures `clients` clients, each with its own connection. `threads` threads drive the clients.
-// Each client sends its next request when it receives a response.
+// When a client receives a response, it sends its next request.
 LockRun measure_locks(const ConnectLocks& connect, Wanted wanted, std::size_t clients,
                       std::size_t threads, std::chrono::milliseconds duration);
 

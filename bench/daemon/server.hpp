@@ -1,5 +1,5 @@
-// The servers that are measured. Each Server starts its server in a separate directory and stops
-// it.
+// The servers that are measured. A Server starts one server process in a separate directory, and
+// stops it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace rocklock::bench {
 
-// Returns the memory of a process in megabytes, or 0 if it is unknown. A page that several
-// processes share is divided between them (Pss).
+// Returns the memory of a process in megabytes, or 0 if it is unknown. A memory page that several
+// processes share counts for each of them in part (Pss).
 double megabytes_of(int pid);
 
 // The description of a server: the command that starts it, and the client for its protocol.
@@ -24,19 +24,20 @@ struct Contestant {
     // empty.
     std::vector<std::string> prepare{};
     std::vector<std::string> command{};
-    // The working directory of the server. Empty: that of this process.
+    // The working directory of the server. If it is empty, the server has that of this process.
     std::string directory{};
     // The server listens on a Unix socket, on a local port, or on both.
     std::string socket{};
     int port = 0;
     // Null if the server is measured with tables only.
     std::function<std::unique_ptr<LockClient>(int fd)> client{};
-    // The bytes that must be sent once before clients wait for one resource, such as the request
-    // that adds the element to the list in Redis. May be empty.
+    // The bytes that must be sent once before clients can wait for one resource. For Redis, they
+    // are the request that adds the element to the list. May be empty.
     std::string makes_queue{};
 };
 
-// The transport that a client uses. If the server has only one transport, that one is used.
+// The transport that a client uses. If the server has only one transport, clients use that
+// transport.
 enum class Way : std::uint8_t { socket, port };
 
 class Server {
@@ -49,15 +50,17 @@ public:
 
     const std::string& name() const { return contestant_.name; }
     const std::string& why_not() const { return why_not_; }
-    // Returns the path of its Unix socket, or an empty path if it has none.
+    // Returns the path of the server's Unix socket, or an empty path if it has none.
     const std::string& socket() const { return contestant_.socket; }
+    // Returns the process id of the server.
+    int pid() const { return pid_; }
     std::unique_ptr<LockClient> connect() const;
     // Returns a connected socket, or -1 if the server ends or does not listen in time.
     int connect_soon(Way way) const;
     // Returns the processor time that the server and its child processes have used so far.
     double processor_seconds() const;
-    // Returns the current memory of the server and its child processes. Pages that they share are
-    // counted once.
+    // Returns the current memory of the server and its child processes. Pages that these processes
+    // share are counted once.
     double megabytes() const;
     // Returns the resident memory of the server process alone.
     std::size_t resident_bytes() const;
@@ -71,16 +74,16 @@ private:
     int pid_ = -1;
 };
 
-// The paths of the programs to measure, for programs that are not found by a fixed name.
+// The paths of those programs to measure that cannot be found by a fixed name.
 struct Programs {
     std::string rocklock;
     std::string dynalite = "dynalite";
-    // The folder with DynamoDBLocal.jar. Empty: DynamoDB Local is not measured.
+    // The folder that contains DynamoDBLocal.jar. If it is empty, DynamoDB Local is not measured.
     std::string dynamodb_local{};
 };
 
-// Returns the descriptions of all servers that can be measured. No other program may use
-// `directory`.
+// Returns the descriptions of all servers that can be measured. The servers store their data in
+// `directory`, which no other program may use.
 std::vector<Contestant> contestants(const Programs& programs, const std::string& directory);
 
 }  // namespace rocklock::bench

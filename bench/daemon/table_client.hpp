@@ -1,6 +1,5 @@
-// A client of DynamoDB's API over HTTP that sends requests as an SDK does: HTTP/1.1 with
-// keep-alive, JSON, and a header with a signature. None of the measured servers verifies the
-// signature.
+// A client of DynamoDB's API. Like an SDK, it sends JSON over HTTP/1.1 with keep-alive, and a
+// header with a signature. None of the measured servers verifies the signature.
 #pragma once
 
 #include <string>
@@ -19,7 +18,8 @@ public:
 
     // Sends the request. Ends the program if the response does not begin with `answer_begin`.
     void ask(const std::string& request, std::string_view answer_begin);
-    // Waits for the response and returns its body, which may be an error of the API.
+    // Sends the request, waits for the response, and returns its body, which may be an error of the
+    // API.
     std::string call(std::string_view operation, std::string_view body);
 
 private:

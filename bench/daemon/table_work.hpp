@@ -13,9 +13,9 @@ enum class TableWork : std::uint8_t {
     get,
     // PutItem that replaces an item.
     put,
-    // A lock that is implemented with an item: a PutItem on condition that the item does not exist,
-    // then a DeleteItem on condition that the client owns the item. Both requests together count as
-    // one operation.
+    // A lock that is implemented with an item. The client sends a PutItem with the condition that
+    // the item does not exist, and then a DeleteItem with the condition that the client owns the
+    // item. These two requests count as one operation.
     pair,
 };
 

@@ -1,5 +1,5 @@
-// The tables on which guards are measured: the same items in a table that is bound to resources and
-// in one that is not.
+// The tables with which the cost of guards is measured. One table is bound to resources, and the
+// other is not. Both contain the same items.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 
 namespace rocklock::bench {
 
-// The targets, as ratios of rates: a guarded write may take at most 1.3 times as long as an
-// unguarded one, and a read of a bound table at most 1.2 times as long as a read of an unbound one.
+// The targets, as ratios of rates. A guarded write may take at most 1.3 times as long as an
+// unguarded write. A read of a bound table may take at most 1.2 times as long as a read of an
+// unbound table.
 inline constexpr double guarded_write_target = 1 / 1.3;
 inline constexpr double bound_read_target = 1 / 1.2;
 
@@ -30,7 +31,8 @@ public:
     void put(std::size_t thread) { put(thread, thread_states_[thread].next()); }
     // Writes the next item to the bound table and presents its lock.
     void put_guarded(std::size_t thread) { put_guarded(thread, thread_states_[thread].next()); }
-    // Writes the next item to the unbound table on condition that its version is the last one seen.
+    // Writes the next item to the unbound table, with the condition that the item still has the
+    // version that this thread has seen last.
     void put_on_version(std::size_t thread);
     // Writes the next sixteen items in one commit. In the bound table, each write presents its
     // lock.
@@ -41,7 +43,7 @@ public:
 
 private:
     // The state of a thread: its session, the locks of its items in the bound table, the versions
-    // of its items in the unbound one, and the index of the next item.
+    // of its items in the unbound table, and the index of its next item.
     struct ThreadState {
         Session session;
         std::vector<Guard> guards;

@@ -27,7 +27,7 @@
 #include "item/item_codec.hpp"
 #include "item/item_limits.hpp"
 #include "item/key_codec.hpp"
-#include "wire/attribute_json.hpp"
+#include "wire/json/attribute_json.hpp"
 
 namespace rocklock::bench {
 namespace {

@@ -1,5 +1,5 @@
-// The contestants: Rocklock embedded in a program, RocksDB with the same writes, and a minimal lock
-// table.
+// The lock implementations that are compared: Rocklock embedded in a program, RocksDB with the same
+// writes, and a minimal lock table.
 #pragma once
 
 #include <array>
@@ -33,14 +33,14 @@ private:
 };
 std::string name_of(std::size_t number, bool flat);
 
-// The sizes of the keys and values that an acquire and a release write.
+// The numbers of bytes of keys and values that an acquire and a release write.
 struct PairSizes {
     std::size_t key = 0;
     std::size_t acquire = 0;
     std::size_t release = 0;
 };
-// Returns the sizes that the library writes, recorded by a storage between the library and its
-// store.
+// Returns the sizes that the library writes. A storage between the library and its store records
+// them.
 PairSizes measure_pair_sizes();
 
 enum class Kind { durable, written, memory };
@@ -61,8 +61,8 @@ private:
     std::vector<Names> names_;
 };
 
-// RocksDB with default options and the same two writes per pair. If `synced`, the first write is
-// synced to disk, as a durable grant is.
+// RocksDB with default options and the same two writes for each pair of acquire and release. If
+// `synced` is true, the first write is synced to disk, as a durable grant is.
 class RawRocksdb {
 public:
     RawRocksdb(bool synced, const std::string& folder, std::size_t threads, PairSizes sizes);

@@ -1,5 +1,5 @@
-// Measures a store with a very large number of held locks: the memory per lock, and the time from a
-// restart to the first grant. Each measurement runs in a separate process.
+// Measures a store with a very large number of held locks. The results are the memory per lock, and
+// the time from a restart to the first grant. Each measurement runs in a separate process.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace rocklock::bench {
 // Returns the bytes of resident memory per held lock in a store on disk.
 double measure_memory(const std::string& folder, std::size_t locks, bool flat);
 
-// Acquires the locks of `locks` names, numbered from `first`, in sessions of a thousand locks each,
-// and detaches them all. The locks stay held for an hour; no object of this program is needed for
-// that.
+// Acquires `locks` locks, whose names are numbered from `first`. Each session has a thousand locks.
+// Then detaches all sessions, so that the locks stay held for an hour without any object of this
+// program.
 void hold_locks(Database& database, std::size_t first, std::size_t locks, bool flat);
 
 enum class End { closed, killed };
-// Fills a store with `locks` locks in a child process. The child closes the store, or is killed, as
-// `end` specifies.
+// Fills a store with `locks` locks in a child process. `end` determines whether the child closes
+// the store or is killed.
 void fill_store(const std::string& folder, std::size_t locks, End end);
-// Opens the store in a child process, which ends without closing it. Returns the seconds until the
-// first grant.
+// Opens the store in a child process, which ends without closing the store. Returns the seconds
+// from the open to the first grant.
 double measure_first_grant(const std::string& folder);
 // Calls fill_store() and measure_first_grant().
 double measure_open(const std::string& folder, std::size_t locks, End end);

@@ -1,4 +1,4 @@
-// The scenarios. Each is defined in a file of the same name.
+// The scenarios. Each function is defined in a file with its name.
 #pragma once
 
 #include "scenarios/scenario.hpp"

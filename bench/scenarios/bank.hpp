@@ -1,4 +1,4 @@
-// Transfers of money between the accounts of a bank, with optimistic or with pessimistic locks.
+// Transfers money between the accounts of a bank, with optimistic or with pessimistic locks.
 #pragma once
 
 #include <chrono>
@@ -12,22 +12,22 @@
 
 namespace rocklock::bench {
 
-// Stores the same accounts in a table that is bound to locks and in one that is not.
+// Stores the same accounts in two tables. One table is bound to locks, and the other is not.
 //
 // Threads: thread-safe. Lifetime: borrows the database.
 class Bank {
 public:
     Bank(Database& database, std::size_t accounts);
 
-    // Both transfer functions transfer a random sum between two of the first `among` accounts, and
-    // wait for the duration `thinks` between reading and saving.
+    // The two functions below transfer a random sum between two of the first `among` accounts. They
+    // wait for the duration `thinks` between reading and saving the accounts.
     //
-    // transfer_optimistically() saves only if neither account has changed since it was read. If one
-    // has changed, it counts the attempt in Worker::in_vain and retries.
+    // transfer_optimistically() saves the accounts only if neither has changed since it was read.
+    // If one has changed, the function counts the attempt in Worker::wasted and retries.
     void transfer_optimistically(Worker& worker, std::size_t among,
                                  std::chrono::microseconds thinks);
-    // transfer_under_locks() locks both accounts, reads them, saves them, and releases the locks
-    // with the save.
+    // transfer_under_locks() locks both accounts, reads them, saves them, and releases the locks in
+    // the same commit.
     void transfer_under_locks(Worker& worker, std::size_t among, std::chrono::microseconds thinks);
 
     // Ends the program if the sum of all accounts has changed.

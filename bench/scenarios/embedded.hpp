@@ -1,4 +1,4 @@
-// Rows of the embedded library, compared with RocksDB alone and with a minimal lock table.
+// Measures the embedded library, compared with RocksDB alone and with a minimal lock table.
 #pragma once
 
 #include "scenarios/scenario.hpp"

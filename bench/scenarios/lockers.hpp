@@ -1,4 +1,4 @@
-// Contenders that acquire and release locks.
+// Contenders (the implementations that a scenario compares) that acquire and release locks.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,13 @@ struct Locking {
     Speech speech = Speech::its_own;
 };
 
-// Adds the clients of a server if it can be started. One thread drives all clients. If a Rocklock
-// server cannot be started, ends the program.
+// Adds a contender with clients of the server `name`, if the server can be started. One thread
+// drives all clients. If the server is Rocklock and cannot be started, ends the program.
 void add_clients(std::vector<Contender>& contenders, Setting& setting, const std::string& name,
                  const Locking& locking);
 
-// A store in this process. Each thread has a session and acquires its own names, or all threads
-// acquire the same name.
+// Rocklock with a store in this process. Each thread has a session. Either each thread acquires its
+// own names, or all threads acquire the same name.
 class EmbeddedLocker {
 public:
     EmbeddedLocker(Setting& setting, Store store) : store_(store), database_(setting.open(store)) {}
@@ -60,11 +60,11 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// Lets threads without sessions repeat `once`. The sample contains the duration of each call.
+// Threads without sessions repeat `once`. The sample contains the duration of each call.
 Sample work_without(std::size_t threads, std::chrono::milliseconds duration,
                     const std::function<void(std::size_t thread)>& once);
-// As work_without(), but without the durations: reading the clock would take longer than the
-// operation.
+// As work_without(), but without the durations, because reading the clock would take longer than
+// the operation.
 Sample count_without(std::size_t threads, std::chrono::milliseconds duration,
                      const std::function<void(std::size_t thread)>& once);
 

@@ -19,14 +19,14 @@ class RedisStore final : public Client {
 public:
     using Client::Client;
 
-    // Creates `count` keys. Each has the name of a lock, and an owner as its value. If `end` is
-    // given, all keys expire at that time.
+    // Creates `count` keys. Each key is the name of a lock, and its value is an owner. If `end` is
+    // given, all keys expire at the time `end`.
     void fill(std::size_t count, std::optional<WallTime> end = {});
     // Returns the number of keys that Redis reports.
     std::uint64_t keys();
     // Writes all keys to the RDB file, which Redis loads when it starts.
     void save();
-    // Returns whether Redis answers a lock request. Returns false while it is loading its file.
+    // Returns whether Redis answers a lock request. Returns false while Redis is loading its file.
     bool answers();
 
 private:

@@ -152,6 +152,7 @@ void measure(Setting& setting, std::size_t locks) {
 }
 
 void run(Setting& setting) {
+    // Requirement S1: a store with a million held locks opens and grants a lock.
     for (const std::size_t locks :
          setting.few<std::vector<std::size_t>>({10'000, 100'000, 1'000'000}, {2'000})) {
         measure(setting, locks);

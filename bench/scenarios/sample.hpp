@@ -1,4 +1,4 @@
-// The results of one contestant in one round.
+// The results of one contender in one round.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace rocklock::bench {
 
 struct Sample {
     double seconds = 0;
-    // The number of completed operations, per client.
+    // For each client, the number of completed operations.
     std::vector<std::uint64_t> done;
     // The durations of the operations for which clients wait.
     Latencies waits;
@@ -24,7 +24,8 @@ struct Sample {
     // is no server.
     double server_processor_seconds = 0;
     double server_megabytes = 0;
-    // For some scenarios: the number of failed attempts, and durations of a second kind.
+    // Used by some scenarios: the number of failed attempts, and durations of requests of a second
+    // kind.
     std::uint64_t wasted = 0;
     Latencies other_waits;
 
@@ -35,10 +36,10 @@ double rate_of(const Sample& sample);
 // Return the median and the 99th percentile of the waits, in microseconds.
 double half_of(const Sample& sample);
 double one_of_a_hundred_of(const Sample& sample);
-// Returns jains_index() of the operations per client.
+// Returns jains_index() of the numbers of operations of the clients.
 double fairness_of(const Sample& sample);
-// Return the processor time per operation in microseconds: of clients and server together, of the
-// clients, and of the server.
+// Return the processor time per operation in microseconds. The three functions return that of the
+// clients and the server, that of the clients, and that of the server.
 double thrift_of(const Sample& sample);
 double thrift_of_clients(const Sample& sample);
 double thrift_of_server(const Sample& sample);

@@ -1,4 +1,5 @@
-// Scenarios: many clients that use the same resources, and the metrics that are reported.
+// Scenarios. In a scenario, many clients use the same resources, and metrics are reported for each
+// contender (the implementations that are compared).
 //
 //     bench_scenarios ──► Scenario::run(Setting&) ──► points and rows, one JSON object per line
 //
@@ -7,8 +8,8 @@
 //
 // To add a scenario: write a file with a function that returns a Scenario, add the function to
 // all.hpp and to the list in main.cpp, and add the file to bench/meson.build. Setting::measure()
-// runs the contestants alternately and prints the points of the charts; compare() prints a row with
-// ratios.
+// runs the contenders alternately and prints the points of the charts. Setting::compare() prints a
+// row with ratios.
 #pragma once
 
 #include <chrono>
@@ -63,7 +64,7 @@ struct Scenario {
     std::vector<Chart> charts;
     std::function<void(Setting&)> run;
     // The kinds of requests that Sample::waits and Sample::other_waits measure, such as "readers".
-    // Empty: all requests.
+    // Empty if they measure all requests.
     std::string waits_of{};
     std::string other_waits_of{};
 };
@@ -75,7 +76,7 @@ const std::vector<Scenario>& scenarios();
 enum class Store : std::uint8_t { memory, written, durable };
 std::string_view name_of(Store store);
 
-// A row that compares two contestants.
+// A row that compares two contenders.
 struct Comparison {
     std::string name;
     std::string unit;
@@ -86,7 +87,7 @@ struct Comparison {
     Metric metric = rate_of;
 };
 
-// The environment of a scenario: creates stores and servers, runs the contestants, and prints the
+// The environment of a scenario. It creates stores and servers, runs the contenders, and prints the
 // results.
 class Setting {
 public:
@@ -98,7 +99,7 @@ public:
     bool quick() const { return settings_.quick; }
     std::size_t rounds() const { return settings_.rounds; }
     std::chrono::milliseconds duration() const { return settings_.duration; }
-    // Returns a single value of the list in a quick run, otherwise the list.
+    // In a quick run, returns a list with only one of the values. Otherwise, returns all values.
     template <typename T>
     std::vector<T> some(std::vector<T> values) const {
         return quick() ? std::vector<T>{values[values.size() / 2]} : values;
@@ -110,39 +111,40 @@ public:
 
     // Opens an embedded store in a folder that is removed after the scenario.
     Database open(Store store);
-    // Connects to a daemon that has a store of this kind, through its socket. The first call starts
+    // Connects, through a socket, to a daemon that has a store of this kind. The first call starts
     // the daemon.
     Database connect(Store store);
-    // Returns the server with this name in bench_daemon. The first call starts it. If it cannot be
-    // started, reports it as left out and returns null.
+    // Returns the server that has this name in bench_daemon. The first call starts the server. If
+    // the server cannot be started, reports with leave_out() that it is not measured, and returns
+    // null.
     const Server* server(const std::string& name);
     // Returns the description of a server that the scenario starts and stops itself, in `folder`.
     Contestant contestant(const std::string& name, const std::string& folder) const;
-    // Reports that a contestant is not measured, and why.
+    // Reports that a contender is not measured, and the reason `why`.
     void leave_out(const std::string& name, const std::string& why) const;
     // Creates a folder that is removed after the scenario.
     std::string folder();
 
-    // Runs a warm-up round, which is not counted, and then the rounds. Each round runs all
-    // contestants once, one after the other.
+    // in_turn() runs a warm-up round, which is not counted, and then the counted rounds. Each round
+    // runs all contenders once, one after the other.
     using Rounds = std::vector<std::vector<Sample>>;
     Rounds in_turn(const std::vector<Contender>& contenders) const;
     // Reports on stderr that a step of the scenario is complete.
     void progress(const std::string& step) const;
-    // As in_turn(). Also adds a point for each contestant to each of the charts. `what`
-    // distinguishes steps with the same x and the same contestants.
+    // measure() works as in_turn(), but also adds a point for each contender to each of the charts.
+    // `what` distinguishes steps with the same x and the same contenders.
     using Charts = std::vector<std::pair<std::string, Metric>>;
     Rounds measure(const std::string& x, const std::vector<Contender>& contenders,
                    const Charts& charts, const std::string& what = {});
 
-    // Prints all metrics of the samples for the page. measure() calls it for each contestant.
+    // Prints all metrics of the samples, for the page. measure() calls this function for each
+    // contender.
     void print_metrics(const std::string& x, const std::string& contestant,
                        const std::vector<Sample>& samples) const;
 
     void point(const std::string& chart, const std::string& series, const std::string& x,
                const std::vector<double>& values);
-    // Prints a row with the ratio of the two contestants. The ratio is computed so that a greater
-    // ratio is better for `ours`.
+    // Prints a row with the ratio of the two contenders. A greater ratio is better for `ours`.
     void compare(const Comparison& what, const std::vector<Sample>& ours,
                  const std::vector<Sample>& theirs);
     void row(const Row& row);

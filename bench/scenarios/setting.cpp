@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "scenarios/scenario.hpp"
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 namespace rocklock::bench {
 namespace {

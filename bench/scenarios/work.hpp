@@ -32,11 +32,11 @@ struct Worker {
 
 using Once = std::function<void(Worker&)>;
 
-// Lets `workers` threads repeat `once` for `duration`, and returns the sum of their counters.
+// `workers` threads repeat `once` for `duration`. Returns the sum of their counters.
 Sample work(Database& database, std::size_t workers, std::chrono::milliseconds duration,
             const Once& once);
 
-// Acquires the locks, waiting without a limit, and records the duration in `waits`.
+// Acquires the locks without a time limit, and records the duration in `waits`.
 Guard take(Worker& worker, std::vector<LockRequest> locks, Latencies& waits);
 Guard take(Worker& worker, const std::string& resource, Mode mode = Mode::write);
 
@@ -54,7 +54,7 @@ private:
     std::vector<double> sums_;
 };
 
-// Returns the processor time of this process, user and kernel.
+// Returns the processor time of this process, in user mode and in the kernel.
 double processor_seconds();
 
 }  // namespace rocklock::bench

@@ -1,7 +1,7 @@
 // A table with a large number of items, in a store on disk or in memory.
 //
-// The items are orders of customers, 10,000 per customer: the keys "customer#000017" and
-// "order#00004711", and four more attributes.
+// The items are orders of customers, with 10,000 orders per customer. An item has the keys
+// "customer#000017" and "order#00004711", and four more attributes.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ inline constexpr std::size_t orders_per_customer = 10'000;
 
 // Opens a store with the durability `written`.
 Database open_store(const std::string& folder);
-// Creates the table and adds `items` items of `item_bytes` bytes each, as DynamoDB counts them, in
-// batches of 25.
+// Creates the table and adds `items` items in batches of 25. Each item has `item_bytes` bytes, as
+// DynamoDB counts the size of an item.
 void fill(TableService& tables, const std::string& table, std::size_t items,
           std::size_t item_bytes);
 AttributeMap key_of(std::size_t item);
@@ -26,7 +26,7 @@ AttributeMap key_of(std::size_t item);
 Page page_from(TableService& tables, const std::string& table, std::size_t item,
                std::optional<std::size_t> limit);
 
-// The results of a measurement in a separate process. Items have 200 bytes.
+// The results of a measurement in a separate process, with items of 200 bytes.
 struct Filled {
     double items_a_second = 0;
     double resident_bytes = 0;
@@ -36,7 +36,7 @@ struct Filled {
     double bytes_on_disk = 0;
 };
 enum class End { closed, killed };
-// Fills a store in a child process. The store stays in the folder.
+// Fills a store in a child process. The store remains in the folder.
 Filled fill_table_store(const std::string& folder, std::size_t items, End end);
 // Returns the bytes of resident memory per item of a store in memory.
 double measure_memory_item(std::size_t items);

@@ -1,0 +1,37 @@
+// A client of Rocklock that sends frames.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/client.hpp"
+#include "wire/call_frame.hpp"
+
+namespace rocklock::bench {
+
+// Has one session, which the constructor opens.
+class RocklockClient final : public LockClient {
+public:
+    explicit RocklockClient(int fd);
+
+    void ask(const std::string& resource, bool waits) override;
+    // Releases the lock of the last reply.
+    void give_back(const std::string& resource) override;
+    void release(GrantId grant);
+    // The grant of the last reply, which must be that to ask().
+    GrantId grant() const;
+
+private:
+    void call(Call call);
+    bool take_answer() override;
+
+    bool greeted_ = true;
+    std::uint64_t number_ = 0;
+    SessionId session_;
+    Secret secret_;
+    Call call_;
+    Reply reply_;
+    std::string bytes_;
+};
+
+}  // namespace rocklock::bench
