@@ -1,7 +1,7 @@
-// The size of the answer to a call of the lock API, as far as the call alone determines it.
+// The size of the response to a call of the lock API, as far as the call alone determines the size.
 //
-// Answers to calls that have changed something are never discarded. If such an answer can be large,
-// its size is therefore counted before the call is made (user_buffers.hpp).
+// The response to a call that has changed something is never discarded. Therefore, if such a
+// response can be large, its size is counted before the call is executed (user_buffers.hpp).
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,22 @@ public:
     // `request_bytes` is the size of the request of the call.
     AnswerBytes(const CallBody& body, std::size_t request_bytes);
 
-    // Returns the bytes to count before the call is made; 0 if its answer is small, or may be
-    // discarded.
+    // Returns the number of bytes to count before the call is executed. Returns 0 if the response
+    // is small or may be discarded.
     std::size_t reserved() const;
 
-    // Returns true if a large answer of this size can be replaced by an error, because the call has
-    // changed nothing. `refused`: the answer is an error.
+    // Returns true if a large response of this size can be replaced by an error, because the call
+    // has changed nothing. `refused` is true if the response is an error.
     bool may_discard(std::size_t bytes, bool refused) const {
         return refused || only_reads_ || (joins_ && bytes > max_bytes_);
     }
 
 private:
     bool only_reads_;
-    // An answer that is larger than `max_bytes_` contains a grant that the session had before.
+    // If true, and the response is larger than `max_bytes_`, the response contains a grant that the
+    // session had before the call.
     bool joins_ = false;
-    // The size of the answer if the call changes something.
+    // The maximum size of the response if the call changes something.
     std::size_t max_bytes_ = 0;
 };
 

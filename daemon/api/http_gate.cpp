@@ -1,10 +1,11 @@
 #include "daemon/api/http_gate.hpp"
 
-#include <algorithm>
 #include <string_view>
 
+#include "base/all_digits.hpp"
 #include "daemon/support/loopback.hpp"
 #include "service/item_endpoint.hpp"
+#include "service/table_frames.hpp"
 
 namespace rocklock {
 namespace {
@@ -17,10 +18,7 @@ std::string_view name_in(std::string_view host) {
     if (end == std::string_view::npos) return host;
     const auto name_end = host[end] == ']' ? end + 1 : end;
     const auto port = host.substr(name_end);
-    const bool is_port = port.empty() || (port.front() == ':' &&
-                                          std::all_of(port.begin() + 1, port.end(), [](char digit) {
-                                              return digit >= '0' && digit <= '9';
-                                          }));
+    const bool is_port = port.empty() || (port.front() == ':' && all_digits(port.substr(1)));
     return is_port ? host.substr(0, name_end) : host;
 }
 
@@ -47,7 +45,7 @@ std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {
     const auto host = lower(request.host);
     if (!is_loopback_name(name_in(host))) {
         return HttpProblem{forbidden, "the header Host is '" + request.host +
-                                          "'; here it must be localhost, 127.0.0.1 or [::1]"};
+                                          "'; here it must be localhost, 127.x.x.x or [::1]"};
     }
     if (!request.origin.empty() && lower(request.origin) != "http://" + host) {
         return HttpProblem{forbidden,
@@ -56,6 +54,10 @@ std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {
     }
     if (asked_by_another_site(request)) {
         return HttpProblem{forbidden, "a page of another site may not send this request"};
+    }
+    if (is_table_frame_request(request)) {
+        return HttpProblem{forbidden,
+                           "requests of the C++ client are accepted on the Unix socket only"};
     }
     // Requests for tables are checked later; the error is then the one of DynamoDB.
     if (request.method == "POST" && !is_json(request.content_type) && !is_table_request(request)) {

@@ -1,5 +1,5 @@
 // The files of the web page in daemon/page. The HTML contains the placeholder @SOCKET@, which the
-// server replaces by the path of its socket.
+// server replaces with the path of its socket.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,8 @@
-// Ends sessions within milliseconds after their processes have ended, without polling.
+// Ends a session within milliseconds after all of its processes have ended, without polling.
 //
-// The kernel reports the end of a process through a pidfd. The pidfd is opened first and the start
-// time compared afterwards, so that a reused pid is not mistaken for the same process.
+// The kernel reports the end of a process through a pidfd. The pidfd is opened first, and then the
+// start time of the process is compared. Therefore, a new process with the pid of an earlier one is
+// not mistaken for the earlier one.
 #pragma once
 
 #include <compare>
@@ -36,7 +37,8 @@ public:
     // Returns the sessions that are bound to processes, except those that were forgotten.
     std::set<SessionId> sessions() ROCKLOCK_EXCLUDES(mutex_);
 
-    // Stops watching sessions that have ended for another reason than the end of their processes.
+    // Stops watching the processes of sessions that have ended for another reason, for example with
+    // their lease.
     void forget(const std::set<SessionId>& ended) ROCKLOCK_EXCLUDES(mutex_);
 
     // Closes all descriptors. After this call, no process is watched.

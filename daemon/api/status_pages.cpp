@@ -1,11 +1,13 @@
 #include "daemon/api/status_pages.hpp"
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <rocklock/version.hpp>
 
 #include "daemon/api/page_files.hpp"
+#include "daemon/support/process_use.hpp"
 
 namespace rocklock {
 namespace {
@@ -51,6 +53,18 @@ ServiceAnswer plain(int status, std::string body) {
     return {status, plain_type, std::string(not_kept), std::move(body)};
 }
 
+// Appends the lines for this process, with the names that other programs use, too.
+void append_process(std::string& text) {
+    const auto gauge = [&](const char* name, const char* help,
+                           const std::optional<std::uint64_t>& value) {
+        if (value) append_metric(text, name, "gauge", help, *value);
+    };
+    const ProcessUse use = process_use();
+    gauge("process_resident_memory_bytes", "Resident memory of the daemon.", use.resident_bytes);
+    gauge("process_open_fds", "Open file descriptors of the daemon.", use.open_descriptors);
+    gauge("process_max_fds", "Limit of open file descriptors.", use.max_descriptors);
+}
+
 bool is_page_path(std::string_view path) {
     return path == "/" || path == "/healthz" || path == "/readyz" || path == "/metrics" ||
            path == "/events" || path == "/page.css" || path == "/page.js";
@@ -69,6 +83,13 @@ StatusPages::StatusPages(LockService& service, const CallRecorder& recorder, con
       tables_(tables),
       edits_(edits),
       page_(page_for(facts_.socket)) {}
+
+void StatusPages::set_user_limits(const UserLimits& limits,
+                                  const UserConnectionLimits& connections) {
+    const MutexLock lock(mutex_);
+    user_limits_ = limits;
+    connection_limits_ = connections;
+}
 
 ServiceAnswer StatusPages::get(const HttpRequest& request) const {
     const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
@@ -136,11 +157,19 @@ ServiceAnswer StatusPages::metrics() const {
                   "Connections refused because of a limit.", traffic_.refused);
     append_metric(text, "rocklock_connections_dropped_total", "counter",
                   "Idle connections closed to make room for others.", traffic_.dropped);
+    append_process(text);
     const auto statistics = service_.statistics();
     append_statistics(text, statistics);
+    if (facts_.storage) append_storage(text, facts_.storage());
+    if (tables_ != nullptr) {
+        append_metric(text, "rocklock_drafts", "gauge", "Drafts of refused writes that are kept.",
+                      tables_->draft_count());
+    }
     append_user_usage(text, usage_of(statistics));
-    append_user_limits(text, facts_.user_limits,
-                       {facts_.max_user_connections, facts_.max_user_buffer_bytes});
+    {
+        const MutexLock lock(mutex_);
+        append_user_limits(text, user_limits_, connection_limits_);
+    }
     recorder_.counters().append(text);
     if (tables_ != nullptr) tables_->counters().append(text);
     if (edits_ != nullptr) edits_->counters().append(text);

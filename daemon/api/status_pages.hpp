@@ -4,11 +4,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
 #include <rocklock/database.hpp>
 
+#include "base/mutex.hpp"
 #include "daemon/api/traffic.hpp"
 #include "daemon/http/http_reader.hpp"
 #include "service/call_recorder.hpp"
@@ -27,14 +29,16 @@ public:
         // The path of the Unix socket.
         std::string socket;
         std::string durability;
-        UserLimits user_limits{};
-        std::uint64_t max_user_connections = 0;
-        std::uint64_t max_user_buffer_bytes = 0;
+        // Returns the statistics of the storage. Empty if there is no storage.
+        std::function<StorageStatistics()> storage{};
     };
 
     StatusPages(LockService& service, const CallRecorder& recorder, const Traffic& traffic,
                 const std::atomic<bool>& stopping, Facts facts,
                 const ItemEndpoint* tables = nullptr, const EditEndpoint* edits = nullptr);
+
+    // Sets the limits of users, which the metrics report.
+    void set_user_limits(const UserLimits& limits, const UserConnectionLimits& connections);
 
     // Answers a request that is not a call. Returns 404 if the path is unknown, and 405 if the
     // resource does not support the method.
@@ -54,6 +58,9 @@ private:
     const ItemEndpoint* const tables_;
     const EditEndpoint* const edits_;
     const std::string page_;
+    mutable Mutex mutex_;
+    UserLimits user_limits_ ROCKLOCK_GUARDED_BY(mutex_);
+    UserConnectionLimits connection_limits_ ROCKLOCK_GUARDED_BY(mutex_);
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

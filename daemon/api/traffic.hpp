@@ -20,11 +20,13 @@ struct Traffic {
     std::atomic<int> busy{0};
     // The time of the last input, in milliseconds of the steady clock.
     std::atomic<std::int64_t> last_request{0};
-    // The number of accepted connections, and of those among them that were refused.
+    // The number of accepted connections. It includes refused connections, except those that were
+    // refused because no descriptor was free.
     std::atomic<std::uint64_t> accepted{0};
+    // The number of connections that were refused because of a limit.
     std::atomic<std::uint64_t> refused{0};
-    // The number of connections that were closed to make room for others, because they had not sent
-    // a request.
+    // The number of connections that had not sent a request and were closed to make room for other
+    // connections.
     std::atomic<std::uint64_t> dropped{0};
     UserConnections users;
     UserBuffers buffers;

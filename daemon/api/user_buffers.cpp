@@ -13,9 +13,10 @@ Error UserBuffers::Account::error() const {
 }
 
 bool UserBuffers::Account::try_add(std::size_t bytes) {
+    const std::uint64_t max = max_.load(std::memory_order_relaxed);
     auto before = bytes_.load(std::memory_order_relaxed);
     do {
-        if (max_ != 0 && before >= max_) return false;
+        if (max != 0 && before >= max) return false;
     } while (!bytes_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
     return true;
 }
@@ -26,6 +27,12 @@ UserBuffers::Account& UserBuffers::account(std::uint32_t uid) {
         .emplace(std::piecewise_construct, std::forward_as_tuple(uid),
                  std::forward_as_tuple(uid, max_))
         .first->second;
+}
+
+void UserBuffers::set_max(std::uint64_t max) {
+    const MutexLock lock(mutex_);
+    max_ = max;
+    for (auto& [uid, account] : accounts_) account.set_max(max);
 }
 
 std::map<std::uint32_t, std::uint64_t> UserBuffers::all() const {

@@ -1,11 +1,14 @@
 // The bytes that the daemon buffers for the clients of each user, and the limit on them.
 //
-// The bytes of a request are counted while it is incomplete; those of a large request until it is
-// answered. The bytes of a large response are counted from the time at which it is made, and those
-// of a small response from the time at which the client's socket does not accept it. They are
-// counted until the client has read the response. Therefore a small request that is answered
-// immediately does not change the count. If a request changes something and can have a large
-// answer, this answer counts before anything is changed.
+// - Requests: the bytes of a request are counted while it is incomplete. The bytes of a large
+//   request are counted until it is answered.
+// - Responses: the bytes of a large response are counted from the time at which it is made. The
+//   bytes of a small response are counted from the time at which the client's socket does not
+//   accept them. In both cases, they are counted until the client has read the response.
+//
+// Therefore, a small request that is answered immediately does not change the count. If a request
+// changes something and can have a large response, the bytes of the response are counted before
+// anything is changed.
 #pragma once
 
 #include <atomic>
@@ -34,33 +37,40 @@ public:
         Account& operator=(const Account&) = delete;
 
         void add(std::size_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
-        // Adds the bytes unless the user has reached the limit. Returns false if it has. The limit
-        // is exceeded by at most `bytes`, however many threads call this at the same time.
+        // Adds the bytes and returns true, or returns false if the user has reached the limit. The
+        // limit is exceeded by at most `bytes`, even if many threads call this function at the same
+        // time.
         bool try_add(std::size_t bytes);
         void remove(std::size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
         std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
         // Returns true if the user has reached the limit.
-        bool full() const { return max_ != 0 && bytes() >= max_; }
-        // Returns the error of a request that is refused because of the limit.
+        bool full() const {
+            const std::uint64_t max = max_.load(std::memory_order_relaxed);
+            return max != 0 && bytes() >= max;
+        }
+        void set_max(std::uint64_t max) { max_ = max; }
+        // Returns the error for a request that is refused because of the limit.
         Error error() const;
 
     private:
         const std::uint32_t uid_;
-        const std::uint64_t max_;
+        std::atomic<std::uint64_t> max_;
         std::atomic<std::uint64_t> bytes_{0};
     };
 
-    // `max` is the limit for each user; 0: no limit.
+    // `max` is the limit for each user. 0 means no limit.
     explicit UserBuffers(std::uint64_t max = 0) : max_(max) {}
 
-    // Returns the account of the user, which exists as long as this object.
+    // Returns the account of the user. The reference is valid until this object is destroyed.
     Account& account(std::uint32_t uid);
-    // Returns the bytes of each user that has buffered bytes.
+    // Changes the limit. Existing buffers are kept.
+    void set_max(std::uint64_t max);
+    // Returns the number of buffered bytes for each user that has any.
     std::map<std::uint32_t, std::uint64_t> all() const;
 
 private:
-    const std::uint64_t max_;
     mutable Mutex mutex_;
+    std::uint64_t max_ ROCKLOCK_GUARDED_BY(mutex_);
     std::map<std::uint32_t, Account> accounts_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
@@ -84,7 +94,8 @@ public:
         if (bytes < bytes_) account_->remove(bytes_ - bytes);
         bytes_ = bytes;
     }
-    // As set(), unless the number grows and the user has reached the limit. Returns false then.
+    // As set(), and returns true. If the number grows and the user has reached the limit, changes
+    // nothing and returns false.
     bool try_set(std::size_t bytes) {
         if (account_ != nullptr && bytes > bytes_) {
             if (!account_->try_add(bytes - bytes_)) return false;

@@ -18,11 +18,12 @@ void UserConnections::remove(std::uint32_t uid) {
 }
 
 std::optional<Error> UserConnections::check(std::uint32_t uid) const {
-    if (max_ == 0) return std::nullopt;
+    const std::uint64_t max = max_;
+    if (max == 0) return std::nullopt;
     const MutexLock lock(mutex_);
     const auto found = counts_.find(uid);
-    if (found == counts_.end() || found->second < max_) return std::nullopt;
-    return user_limit_exceeded(uid, "connections", found->second, max_, "max-user-connections");
+    if (found == counts_.end() || found->second < max) return std::nullopt;
+    return user_limit_exceeded(uid, "connections", found->second, max, "max-user-connections");
 }
 
 std::map<std::uint32_t, std::uint64_t> UserConnections::all() const {

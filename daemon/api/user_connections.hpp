@@ -1,6 +1,7 @@
 // The open connections of each user, and the limit on them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,7 +15,7 @@ namespace rocklock {
 // Threads: thread-safe.
 class UserConnections {
 public:
-    // `max` is the limit for each user; 0: no limit.
+    // `max` is the limit for each user. 0 means no limit.
     explicit UserConnections(std::uint64_t max = 0) : max_(max) {}
 
     void add(std::uint32_t uid);
@@ -22,10 +23,12 @@ public:
 
     // Returns an error if the user has reached the limit.
     std::optional<Error> check(std::uint32_t uid) const;
+    // Changes the limit. Existing connections are kept.
+    void set_max(std::uint64_t max) { max_ = max; }
     std::map<std::uint32_t, std::uint64_t> all() const;
 
 private:
-    const std::uint64_t max_;
+    std::atomic<std::uint64_t> max_;
     mutable Mutex mutex_;
     std::map<std::uint32_t, std::uint64_t> counts_ ROCKLOCK_GUARDED_BY(mutex_);
 };

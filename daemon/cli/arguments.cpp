@@ -9,6 +9,9 @@
 namespace rocklock {
 namespace {
 
+// The options and their values are in a column of their own, which does not count.
+constexpr std::size_t max_help_columns = 80;
+
 // `advice` says what the help text of the verb does.
 Error misused(const Verb& verb, const std::string& what,
               std::string_view advice = "lists the options") {
@@ -74,11 +77,16 @@ std::vector<Written> long_option(const Verb& verb, std::string_view word) {
     return {std::move(written)};
 }
 
-// Reads the option or options in words[at] and their value; sets `at` to the last word used.
+// Reads the option or options in words[at] and their value; sets `at` to the last word used. The id
+// of a session can begin with a dash, and is an operand.
 Result<void> read_options(const Verb& verb, const std::vector<std::string>& words, std::size_t& at,
                           Arguments& arguments) {
     const auto& word = words[at];
     auto found = word.starts_with("--") ? long_option(verb, word) : short_options(verb, word);
+    if (found.empty() && parse_session_id(word)) {
+        arguments.operands.push_back(word);
+        return {};
+    }
     if (found.empty()) return misused(verb, "there is no option " + word);
     for (auto& [option, name, value] : found) {
         if (option->value.empty()) {
@@ -140,8 +148,8 @@ Result<void> check_utf8(const Verb& verb, const Arguments& arguments) {
     }
     for (const auto& option : verb.options) {
         const auto value = arguments.get(option.name);
-        const bool any_bytes =
-            option.value == "DIR" || option.value == "PATH" || option.value == "COMMAND";
+        const bool any_bytes = option.value == "DIR" || option.value == "PATH" ||
+                               option.value == "FILE" || option.value == "COMMAND";
         if (value && !any_bytes && !is_utf8(*value)) return refused(dashed(option.name), *value);
     }
     return {};
@@ -158,7 +166,8 @@ Result<void> check_counts(const Verb& verb, const Arguments& arguments, bool sep
         return wrong_operands(verb, "the command to run is missing: write it after --");
     }
     const bool too_many = verb.max_operands >= 0 && count > verb.max_operands;
-    if (count < verb.min_operands || too_many) {
+    const bool too_few = count < verb.min_operands && !arguments.has(verb.operand_option);
+    if (too_few || too_many) {
         const std::string wrong =
             too_many ? "unexpected operand '" +
                            arguments.operands[static_cast<std::size_t>(verb.max_operands)] + "'"
@@ -176,7 +185,8 @@ void take_rest(const Verb& verb, std::span<const std::string> rest, Arguments& a
         arguments.operands.assign(rest.begin(), rest.end());
         return;
     }
-    if (verb.takes_command && verb.min_operands > 0 && arguments.operands.empty()) {
+    if (verb.takes_command && verb.min_operands > 0 && arguments.operands.empty() &&
+        !arguments.has(verb.operand_option)) {
         // No operand was given before "--": these words are the operands, and the command follows
         // after a second "--".
         const auto second = std::find(rest.begin(), rest.end(), "--");
@@ -187,6 +197,19 @@ void take_rest(const Verb& verb, std::span<const std::string> rest, Arguments& a
     }
     auto& target = verb.takes_command ? arguments.command : arguments.operands;
     target.insert(target.end(), rest.begin(), rest.end());
+}
+
+// Breaks the help of an option into lines of at most max_help_columns. All but the first begin with
+// `indent` spaces.
+std::string wrapped(std::string_view text, std::size_t indent) {
+    std::string lines;
+    while (text.size() > max_help_columns) {
+        const auto space = text.rfind(' ', max_help_columns);
+        if (space == std::string_view::npos) break;
+        lines += std::string(text.substr(0, space)) + "\n" + std::string(indent, ' ');
+        text.remove_prefix(space + 1);
+    }
+    return lines + std::string(text);
 }
 
 }  // namespace
@@ -263,7 +286,8 @@ std::string help_text(const Verb& verb) {
         lines.emplace_back(std::move(left), option.help);
     }
     for (const auto& [left, right] : lines) {
-        text += "  " + left + std::string(width - left.size() + 2, ' ') + std::string(right) + "\n";
+        text += "  " + left + std::string(width - left.size() + 2, ' ') +
+                wrapped(right, width + 4) + "\n";
     }
     if (!lines.empty()) text += "\n";
     text += "Example:\n  " + std::string(verb.example) + "\n";

@@ -15,7 +15,7 @@ struct Option {
     // Without the dashes. A name of one letter is a short option ("-E").
     std::string_view name;
     // The name of the value in the help text; empty if the option has no value. "a|b" lists all
-    // values that are allowed.
+    // allowed values.
     std::string_view value;
     // If empty, the option is internal, and the help text does not list it.
     std::string_view help;
@@ -30,7 +30,7 @@ struct Option {
 
 struct Verb {
     std::string_view name;
-    // The operands after the name, as in "RESOURCE... -- COMMAND [ARG...]".
+    // The operands after the name of the verb, as in "RESOURCE... -- COMMAND [ARG...]".
     std::string_view operands;
     std::string_view summary;
     std::string_view example;
@@ -40,9 +40,12 @@ struct Verb {
     // The minimum and maximum number of operands; `max_operands` is -1 if there is no maximum.
     int min_operands = 0;
     int max_operands = 0;
-    // Whether a command follows after "--". If the option "command" is given, its value is the
-    // command, which a shell executes, and the words after "--" are operands.
+    // If true, the words after "--" are a command. If the option "command" is given, its value is
+    // the command, which a shell executes, and the words after "--" are operands.
     bool takes_command = false;
+    // The name of the option whose values can replace all operands; empty if the verb has no such
+    // option.
+    std::string_view operand_option = {};
 };
 
 struct Arguments {

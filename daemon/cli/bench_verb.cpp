@@ -16,7 +16,7 @@
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/text_table.hpp"
 #include "daemon/cli/verbs.hpp"
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 namespace rocklock {
 namespace {

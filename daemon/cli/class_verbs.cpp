@@ -1,8 +1,15 @@
-// class put, class ls and class rm.
+// class put, class ls, class rm, class drain and class resume.
+#include <grp.h>
+#include <pwd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/all_digits.hpp"
 #include "base/duration_text.hpp"
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/messages.hpp"
@@ -34,13 +41,13 @@ public:
         value = *duration;
     }
 
-    void count(std::string_view option, std::uint32_t& value) {
+    void count(std::string_view option, std::uint32_t& value, std::uint32_t max = 4'294'967'295) {
         const auto text = arguments_.get(option);
         if (!text) return;
         const auto* const end = text->data() + text->size();
         const auto [stop, error] = std::from_chars(text->data(), end, value);
         if (error != std::errc() || stop != end)
-            fail(option, *text, "give a whole number, up to 4294967295");
+            fail(option, *text, "give a whole number, up to " + std::to_string(max));
     }
 
     template <typename Enum>
@@ -77,6 +84,11 @@ public:
         }
     }
 
+    void texts(std::string_view option, std::vector<std::string>& value) {
+        const auto given = arguments_.every.find(option);
+        if (given != arguments_.every.end()) value = given->second;
+    }
+
     const std::optional<Error>& error() const { return error_; }
 
 private:
@@ -103,7 +115,12 @@ Result<LockClass> class_of(const Arguments& arguments) {
     options.dependants("dependant", lock_class.dependants);
     options.count("queue-limit", lock_class.queue_limit);
     options.count("permits", lock_class.permits);
+    options.count("max-priority", lock_class.max_priority, limits::max_priority);
     lock_class.drafts = arguments.has("drafts");
+    lock_class.no_expiry = arguments.has("no-expiry");
+    options.texts("steal-by", lock_class.steal_by);
+    options.texts("break-by", lock_class.break_by);
+    options.texts("bind-by", lock_class.bind_by);
     if (options.error()) return *options.error();
     return lock_class;
 }
@@ -112,11 +129,20 @@ Result<LockClass> class_of(const Arguments& arguments) {
 Error in_options(Error error, const LockClass& lock_class) {
     constexpr std::pair<std::string_view, std::string_view> words[] = {
         {"lease is longer than max_lease",
-         "--lease (30s if it is not given) is longer than --max-lease"},
+         "--lease (30s if it is not given) is longer than --max-lease; give a shorter --lease"},
         {"steal idle or ask needs steal_after", "--steal idle and ask need --steal-after"},
         {"steal_after is for steal idle and ask", "--steal-after is for --steal idle and ask"},
         {"min_hold is longer than max_hold", "--min-hold is longer than --max-hold"},
         {"max_lease is below", "--max-lease is below"},
+        {"no_expiry allows locks that never expire, and max_lease and max_hold would end them: "
+         "give "
+         "either no_expiry or these limits",
+         "--no-expiry allows locks that never expire, and --max-lease and --max-hold would end "
+         "them: give either --no-expiry or these limits"},
+        {"steal_by needs a steal policy that allows steals: give anyone, idle or ask, which then "
+         "apply to steal_by only",
+         "--steal-by needs --steal anyone, idle or ask, which then applies to those users only"},
+        {"max_priority is out of range", "--max-priority is out of range"},
         {"queue_limit is out of range", "--queue-limit is out of range"}};
     const auto said = ("class " + lock_class.pattern + ": ").size();
     for (const auto& [member, option] : words) {
@@ -143,6 +169,28 @@ std::string steal_of(const LockClass& lock_class) {
     return who + " " + exact_duration(lock_class.steal_after);
 }
 
+std::string draining_of(const LockClass& lock_class) {
+    if (!lock_class.draining) return "-";
+    return lock_class.draining->empty() ? "yes" : printable(*lock_class.draining);
+}
+
+}  // namespace
+
+std::string rights_of(const LockClass& lock_class) {
+    std::string text;
+    const auto add = [&](std::string_view right, const std::vector<std::string>& names) {
+        for (const auto& name : names) {
+            text += (text.empty() ? "" : ", ") + std::string(right) + " " + printable(name);
+        }
+    };
+    add("steal", lock_class.steal_by);
+    add("break", lock_class.break_by);
+    add("bind", lock_class.bind_by);
+    return text.empty() ? "-" : text;
+}
+
+namespace {
+
 std::string dependants_of(const LockClass& lock_class) {
     std::string text;
     for (const auto& dependant : lock_class.dependants) {
@@ -150,6 +198,25 @@ std::string dependants_of(const LockClass& lock_class) {
                 std::string(word(dependant.mode));
     }
     return text;
+}
+
+bool exists_here(std::string_view identity) {
+    const auto colon = identity.find(':');
+    const std::string name(identity.substr(colon + 1));
+    if (all_digits(name)) return true;
+    return identity.substr(0, colon) == "user" ? ::getpwnam(name.c_str()) != nullptr
+                                               : ::getgrnam(name.c_str()) != nullptr;
+}
+
+// The names are saved nevertheless: the user may be created later.
+void remark_unknown_names(const LockClass& lock_class) {
+    for (const auto* right : {&lock_class.steal_by, &lock_class.break_by, &lock_class.bind_by}) {
+        for (const auto& identity : *right) {
+            if (exists_here(identity)) continue;
+            complain("remark: there is no " + printable(identity) +
+                     " on this machine now, so this entry gives no right to anyone");
+        }
+    }
 }
 
 }  // namespace
@@ -166,6 +233,7 @@ int class_put_verb(const Arguments& arguments) {
     } else if (!arguments.has("quiet")) {
         print("class " + printable(put->pattern) + " was saved");
     }
+    if (!arguments.has("quiet")) remark_unknown_names(*put);
     return exit_status::done;
 }
 
@@ -175,7 +243,8 @@ int class_list_verb(const Arguments& arguments) {
     const auto list = (*manager)->ask<ClassList>(Call{ListClasses{}, {}, {}});
     if (!list) return fail(list.error());
     TextTable table({"PATTERN", "POLICY", "LEASE", "MAX LEASE", "MAX HOLD", "MIN HOLD", "DELAY",
-                     "STEAL", "QUEUE", "PERMITS", "DRAFTS", "DEPENDANTS"});
+                     "STEAL", "QUEUE", "PRIORITY", "PERMITS", "DRAFTS", "NO EXPIRY", "DRAINED",
+                     "RIGHTS", "DEPENDANTS"});
     for (const auto& each : list->classes) {
         if (arguments.has("json")) {
             print(write_value(each));
@@ -185,11 +254,45 @@ int class_list_verb(const Arguments& arguments) {
                    exact_duration(each.lease), none_or(each.max_lease), none_or(each.max_hold),
                    none_or(each.min_hold), none_or(each.lock_delay), steal_of(each),
                    std::to_string(each.queue_limit),
+                   each.max_priority == 0 ? "-" : std::to_string(each.max_priority),
                    each.permits == 0 ? "-" : std::to_string(each.permits),
-                   each.drafts ? "yes" : "-", dependants_of(each)});
+                   each.drafts ? "yes" : "-", each.no_expiry ? "yes" : "-", draining_of(each),
+                   rights_of(each), dependants_of(each)});
     }
     if (!arguments.has("json")) print_table(table, arguments);
     return exit_status::done;
+}
+
+namespace {
+
+int change_draining(const Arguments& arguments, Call call, std::string_view done) {
+    auto manager = manager_of(arguments, Opening::existing);
+    if (!manager) return fail(manager.error());
+    const auto changed = (*manager)->ask<LockClass>(std::move(call));
+    if (!changed) return fail(changed.error());
+    if (arguments.has("json")) {
+        print(write_value(*changed));
+    } else if (!arguments.has("quiet")) {
+        print("class " + printable(changed->pattern) + " " + std::string(done));
+    }
+    return exit_status::done;
+}
+
+}  // namespace
+
+int class_drain_verb(const Arguments& arguments) {
+    return change_draining(
+        arguments,
+        Call{DrainClass{arguments.operands.front(), arguments.get("reason").value_or(""), {}},
+             {},
+             {}},
+        "is drained: its resources are not locked for anyone until it is resumed; existing locks "
+        "remain");
+}
+
+int class_resume_verb(const Arguments& arguments) {
+    return change_draining(arguments, Call{ResumeClass{arguments.operands.front(), {}}, {}, {}},
+                           "is not drained: its resources can be locked");
 }
 
 int class_remove_verb(const Arguments& arguments) {

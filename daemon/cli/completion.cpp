@@ -15,7 +15,7 @@
 namespace rocklock {
 namespace {
 
-using Words = std::vector<std::string>;
+using WordList = std::vector<std::string>;
 
 // Limits the time that a user waits after pressing the key.
 constexpr std::chrono::milliseconds max_lookup_time{1000};
@@ -90,19 +90,19 @@ function __rocklock_complete
 end
 complete -c rocklock -f -a '(__rocklock_complete)')script";
 
-void add_starting_with(std::string_view start, std::string_view word, Words& found) {
+void add_starting_with(std::string_view start, std::string_view word, WordList& found) {
     if (word.starts_with(start)) found.emplace_back(word);
 }
 
 // Returns the first words of the verbs, or the second words of the verbs of a family ("db ").
-Words offer_verbs(std::string_view family, std::string_view start) {
+WordList offer_verbs(std::string_view family, std::string_view start) {
     std::set<std::string, std::less<>> names;
     for (const auto& entry : verb_table()) {
         if (entry.hidden() || !entry.verb.name.starts_with(family)) continue;
         const auto rest = entry.verb.name.substr(family.size());
         names.emplace(rest.substr(0, rest.find(' ')));
     }
-    Words found;
+    WordList found;
     for (const auto& name : names) add_starting_with(start, name, found);
     return found;
 }
@@ -117,7 +117,7 @@ std::unique_ptr<LockConnection> manager_to_ask(Arguments arguments) {
     return manager ? *std::move(manager) : nullptr;
 }
 
-Words offer_locks(const Arguments& arguments, std::string_view start, bool grants) {
+WordList offer_locks(const Arguments& arguments, std::string_view start, bool grants) {
     const auto manager = manager_to_ask(arguments);
     if (!manager) return {};
     ListLocks list;
@@ -133,32 +133,72 @@ Words offer_locks(const Arguments& arguments, std::string_view start, bool grant
         // Omit names that a line of output cannot contain.
         if (name == printable(name)) names.insert(std::move(name));
     }
-    Words found;
+    WordList found;
     for (const auto& name : names) add_starting_with(start, name, found);
     return found;
 }
 
-// Returns the candidates for an operand or a value. Its name in the table says what it is.
-Words offer_values(const Arguments& arguments, std::string_view called, std::string_view start) {
-    if (called.find("RESOURCE") != std::string_view::npos ||
-        called.find("PREFIX") != std::string_view::npos) {
-        return offer_locks(arguments, start, false);
-    }
-    if (called == "GRANT") return offer_locks(arguments, start, true);
-    if (called == "DIR") return {":directory"};
-    if (called == "PATH") return {":file"};
-    if (called == "COMMAND") return {":command"};
-    Words found;
-    while (called.find('|') != std::string_view::npos) {
-        add_starting_with(start, called.substr(0, called.find('|')), found);
-        called.remove_prefix(called.find('|') + 1);
-        if (called.find('|') == std::string_view::npos) add_starting_with(start, called, found);
+// Returns the lines of a reply that begin with `start`. `texts` returns the texts of the reply.
+template <typename T>
+WordList offer_from(const Arguments& arguments, CallBody body, std::string_view start,
+                    std::vector<std::string> (*texts)(const T&)) {
+    const auto manager = manager_to_ask(arguments);
+    if (!manager) return {};
+    CallLimits limits;
+    limits.deadline = std::chrono::steady_clock::now() + max_lookup_time;
+    const auto reply = manager->ask<T>(Call{std::move(body), {}, {}}, limits);
+    if (!reply) return {};
+    WordList found;
+    for (const auto& text : texts(*reply)) {
+        if (text == printable(text)) add_starting_with(start, text, found);
     }
     return found;
 }
 
-Words offer_options(const Verb& verb, const Arguments& given, std::string_view start) {
-    Words found;
+std::vector<std::string> ids_of(const SessionPage& page) {
+    std::vector<std::string> ids;
+    for (const auto& session : page.sessions) ids.push_back(to_string(session.id));
+    return ids;
+}
+
+std::vector<std::string> tables_of(const BindingList& list) {
+    std::vector<std::string> tables;
+    for (const auto& binding : list.bindings) tables.push_back(binding.table);
+    return tables;
+}
+
+// Returns the candidates for an operand or a value. Its name in the table says what it is.
+WordList offer_values(const Arguments& arguments, std::string_view called, std::string_view start) {
+    if (called.find("RESOURCE") != std::string_view::npos ||
+        called.find("PREFIX") != std::string_view::npos) {
+        return offer_locks(arguments, start, false);
+    }
+    if (called == "GRANT" || called == "[GRANT]") return offer_locks(arguments, start, true);
+    if (called.find("SESSION") != std::string_view::npos) {
+        ListSessions list;
+        list.limit = max_names;
+        return offer_from<SessionPage>(arguments, list, start, ids_of);
+    }
+    if (called == "TABLE")
+        return offer_from<BindingList>(arguments, ListBindings{}, start, tables_of);
+    if (called == "DIR") return {":directory"};
+    if (called == "PATH" || called == "FILE") return {":file"};
+    if (called == "COMMAND") return {":command"};
+    WordList found;
+    // A word in capitals stands for a value, as in DURATION|none.
+    const auto add = [&](std::string_view word) {
+        if (word < "A" || word >= "[") add_starting_with(start, word, found);
+    };
+    while (called.find('|') != std::string_view::npos) {
+        add(called.substr(0, called.find('|')));
+        called.remove_prefix(called.find('|') + 1);
+        if (called.find('|') == std::string_view::npos) add(called);
+    }
+    return found;
+}
+
+WordList offer_options(const Verb& verb, const Arguments& given, std::string_view start) {
+    WordList found;
     for (const auto& option : verb.options) {
         if (option.help.empty() || given.has(option.name)) continue;
         for (const auto& name : names_of(option)) add_starting_with(start, name, found);
@@ -195,7 +235,7 @@ struct ParsedWords {
     bool separated = false;
 };
 
-ParsedWords parse_words(const Verb& verb, const Words& words) {
+ParsedWords parse_words(const Verb& verb, const WordList& words) {
     ParsedWords parsed;
     for (const auto& word : words) {
         if (parsed.open != nullptr) {
@@ -221,7 +261,7 @@ ParsedWords parse_words(const Verb& verb, const Words& words) {
 }
 
 // Returns the candidates for the word `last` after the words `before` of a verb.
-Words offer_for_verb(const Verb& verb, const Words& before, const std::string& last) {
+WordList offer_for_verb(const Verb& verb, const WordList& before, const std::string& last) {
     const auto parsed = parse_words(verb, before);
     if (parsed.open != nullptr) return offer_values(parsed.arguments, parsed.open->value, last);
     if (parsed.separated && verb.takes_command) {
@@ -242,7 +282,7 @@ Words offer_for_verb(const Verb& verb, const Words& before, const std::string& l
                         operand_at(verb.operands, parsed.arguments.operands.size()), last);
 }
 
-Words offer(Words words) {
+WordList offer(WordList words) {
     const auto last = std::move(words.back());
     words.pop_back();
     const auto [entry, count] = find_verb(words);
@@ -253,7 +293,7 @@ Words offer(Words words) {
     if (words.empty() || (words.size() == 1 && words.front() == "help")) {
         return offer_verbs("", last);
     }
-    return words.size() == 1 ? offer_verbs(words.front() + " ", last) : Words{};
+    return words.size() == 1 ? offer_verbs(words.front() + " ", last) : WordList{};
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ public:
         if (auto* acquire = std::get_if<Acquire>(&call.body)) acquire->patience = patience;
         if (auto* convert = std::get_if<Convert>(&call.body)) convert->patience = patience;
         if (auto* watch = std::get_if<WatchRequest>(&call.body)) watch->patience = patience;
+        if (auto* await = std::get_if<AwaitNotices>(&call.body)) await->patience = patience;
     }
 
 private:
@@ -78,6 +79,7 @@ private:
         if (const auto* acquire = std::get_if<Acquire>(&body)) return acquire->patience;
         if (const auto* convert = std::get_if<Convert>(&body)) return convert->patience;
         if (const auto* watch = std::get_if<WatchRequest>(&body)) return watch->patience;
+        if (const auto* await = std::get_if<AwaitNotices>(&body)) return await->patience;
         return std::nullopt;
     }
 
@@ -189,8 +191,8 @@ Result<Reply> DaemonManager::attempt(const Call& call, const CallLimits& limits)
         if (!reply) return reply;
         const auto* pong = std::get_if<Pong>(&*reply);
         if (pong != nullptr) {
-            auto same =
-                check_boot_clock(*pong, before, system_clock().now().boot, options_.choice.socket);
+            auto same = check_boot_clock(*pong, system_clock().boot_id(), before,
+                                         system_clock().now().boot, options_.choice.socket);
             if (!same) return std::move(same).error();
         }
         clock_checked_ = true;

@@ -1,4 +1,4 @@
-// drafts ls and drafts rm.
+// drafts ls, drafts take and drafts rm.
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -68,6 +68,22 @@ Result<std::unique_ptr<LockConnection>> daemon_of(const Arguments& arguments) {
     return open_manager(arguments, *settings, std::chrono::milliseconds{0});
 }
 
+// Returns the draft, or none if the owner has no such draft.
+Result<std::optional<Draft>> find_draft(LockConnection& manager, const DraftOwner& owner,
+                                        DraftId draft) {
+    ListDrafts list;
+    list.request.principal = owner.principal;
+    do {
+        auto page = manager.ask<DraftPage>(call_of(list, owner));
+        if (!page) return std::move(page).error();
+        for (Draft& each : page->drafts) {
+            if (each.id == draft) return std::optional(std::move(each));
+        }
+        list.request.next = page->next;
+    } while (number(list.request.next) != 0);
+    return std::optional<Draft>();
+}
+
 }  // namespace
 
 int drafts_list_verb(const Arguments& arguments) {
@@ -94,6 +110,30 @@ int drafts_list_verb(const Arguments& arguments) {
         list.request.next = page->next;
     } while (number(list.request.next) != 0);
     if (!arguments.has("json")) print_table(table, arguments);
+    return exit_status::done;
+}
+
+int drafts_take_verb(const Arguments& arguments) {
+    const auto owner = draft_owner(arguments);
+    if (!owner) return fail(owner.error());
+    const auto draft = draft_of(arguments);
+    if (!draft) return fail(draft.error());
+    auto manager = daemon_of(arguments);
+    if (!manager) return fail(manager.error());
+    const auto found = find_draft(**manager, *owner, *draft);
+    if (!found) return fail(found.error());
+    if (*found) {
+        print(write_value(**found));
+        // After the call below, the draft exists in this output only.
+        if (!output_written()) return exit_status::internal;
+    }
+    TakeDraft take;
+    take.principal = owner->principal;
+    take.draft = *draft;
+    const auto taken = (*manager)->ask<Draft>(call_of(take, *owner));
+    if (!taken) return fail(taken.error());
+    // The draft was kept after the list was read.
+    if (!*found) print(write_value(*taken));
     return exit_status::done;
 }
 

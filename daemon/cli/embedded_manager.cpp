@@ -44,6 +44,7 @@ public:
 
 private:
     void end_orphans();
+    std::optional<Result<Reply>> answer_about_bindings(const CallBody& body);
 
     Database database_;
     Dispatcher dispatcher_;
@@ -61,7 +62,25 @@ void EmbeddedManager::end_orphans() {
     }
 }
 
+// Answers the verbs of bindings; returns nullopt for other verbs. The dispatcher has no tables, so
+// that verbs about locks do not open them.
+std::optional<Result<Reply>> EmbeddedManager::answer_about_bindings(const CallBody& body) {
+    if (const auto* bind = std::get_if<BindTable>(&body)) {
+        auto bound = database_.bind_table(bind->binding);
+        return bound ? Result<Reply>(*std::move(bound)) : std::move(bound).error();
+    }
+    if (const auto* unbind = std::get_if<UnbindTable>(&body)) {
+        auto unbound = database_.unbind_table(unbind->table);
+        return unbound ? Result<Reply>(*std::move(unbound)) : std::move(unbound).error();
+    }
+    if (!std::holds_alternative<ListBindings>(body)) return std::nullopt;
+    auto bindings = database_.bindings();
+    return bindings ? Result<Reply>(BindingList{*std::move(bindings)})
+                    : std::move(bindings).error();
+}
+
 Result<Reply> EmbeddedManager::call(Call call, const CallLimits& limits) {
+    if (auto answer = answer_about_bindings(call.body)) return *std::move(answer);
     const auto mailbox = std::make_shared<Mailbox>();
     const auto ticket = dispatcher_.submit(std::move(call), {::geteuid(), ::getpid()},
                                            [mailbox](Result<Reply> reply) {

@@ -20,6 +20,7 @@ int of(const Error& error) {
         case ErrorCode::deadlock:
         case ErrorCode::already_held:
         case ErrorCode::queue_full:
+        case ErrorCode::class_draining:
         case ErrorCode::store_in_use:
         case ErrorCode::resource_in_use:
         case ErrorCode::transaction_in_progress:

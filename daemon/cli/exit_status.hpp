@@ -16,7 +16,7 @@ inline constexpr int lost = 76;
 inline constexpr int not_allowed = 77;
 inline constexpr int cannot_run = 126;
 inline constexpr int not_found = 127;
-// If a signal ended the command, its number is added to this value.
+// If a signal ended the command, the exit status is this value plus the number of the signal.
 inline constexpr int signalled = 128;
 
 // Returns the exit status for the error.

@@ -28,8 +28,9 @@ public:
 
     // Makes a call and returns its reply.
     //
-    // If the daemon has stopped, waits for it or starts it again, and then repeats the call.
-    // Therefore a call must be safe to repeat; an Acquire is safe if it has a request id.
+    // If the daemon has stopped, waits until the daemon runs again, or starts it. Then the call is
+    // repeated. Therefore, a call must be safe to repeat. An Acquire is safe to repeat if it has a
+    // request id.
     virtual Result<Reply> call(Call call, const CallLimits& limits) = 0;
 
     // Returns the path of the daemon's socket, or an empty string for an embedded store.
@@ -39,7 +40,7 @@ public:
     // an embedded store.
     virtual std::unique_ptr<LockConnection> reconnected() const = 0;
 
-    // As call(). Returns io_error if the reply has another type than T.
+    // As call(), but returns the reply as a T. Returns io_error if the reply has another type.
     template <typename T>
     Result<T> ask(Call request, const CallLimits& limits = {}) {
         auto reply = call(std::move(request), limits);
@@ -49,7 +50,7 @@ public:
     }
 };
 
-// Returns how the grant had ended before it was released.
+// Returns how a grant had ended before the Release whose reply is `released`.
 Ending ending_in(const Released& released);
 
 // Returns how a grant of an ended session has ended, or nullopt if it has not ended or is no longer
@@ -69,7 +70,7 @@ struct DaemonManagerOptions {
 };
 std::unique_ptr<LockConnection> make_daemon_manager(DaemonManagerOptions options);
 
-// Opens the store. If another process has it open, retries for up to `patience`.
+// Opens the store. If another process has the store open, retries for up to `patience`.
 //
 // Errors: as Database::open; invalid_argument if the store does not exist and `may_create` is false
 Result<std::unique_ptr<LockConnection>> make_embedded_manager(const std::string& directory,

@@ -1,4 +1,5 @@
-// The hidden verb man-page: prints rocklock(1), generated from the table of verbs and options.
+// The internal verb man-page, which prints the manual page rocklock(1). The page is generated from
+// the table of verbs and options.
 #include <string>
 #include <utility>
 
@@ -12,8 +13,8 @@
 namespace rocklock {
 namespace {
 
-// Escapes text for troff: keeps hyphens as minus signs, and prevents that a line is read as a
-// request.
+// Escapes text for troff, so that hyphens are printed as minus signs and no line of the text is
+// interpreted as a request of troff.
 std::string roff_escaped(std::string_view text) {
     std::string shown;
     for (const char letter : text) {
@@ -84,33 +85,34 @@ std::string closing_sections() {
                  {"69", "The daemon cannot be reached."},
                  {"70", "The storage failed or is damaged, or the output could not be written."},
                  {"75",
-                  "Another session holds the lock, or the wait timeout has expired: try again "
+                  "Another session holds the lock, or the wait timeout has expired. Try again "
                   "later."},
                  {"76", "The lock was lost, has already ended, or is unknown."},
                  {"77", "The request is not allowed."},
-                 {"126, 127", "run: the command cannot be executed; the command was not found."},
+                 {"126, 127", "run: the command cannot be executed (126) or was not found (127)."},
                  {"128+n",
-                  "run: signal n ended the command, or run received it while it waited for the "
-                  "lock."}}) +
+                  "run: signal n ended the command, or run received the signal while it waited for "
+                  "the lock."}}) +
            list(
                "ENVIRONMENT",
                {{"ROCKLOCK_SESSION",
-                 "The session and its secret, as printed by acquire. Proves that you own a grant."},
+                 "The session and its secret, as printed by acquire and session open. It proves "
+                 "that you own the grants of the session."},
                 {variables,
-                 "The value of the option of the same name if the option is not given. No other "
-                 "option has a variable. ROCKLOCK_DB applies to serve, db check, db stats "
-                 "and db restore, and ROCKLOCK_LEASE to run, acquire and steal."},
+                 "The value of the option with the same name, if the option is not given. Other "
+                 "options have no variable. ROCKLOCK_DB applies to serve, db check, db stats "
+                 "and db restore, and ROCKLOCK_LEASE to run, acquire, steal, reacquire and session "
+                 "open."},
                 {"ROCKLOCK_CONFIG", "The file to read instead of /etc/rocklock.conf."},
                 {"NO_COLOR", "If it is set and not empty, titles are not printed in bold."}}) +
            list("FILES",
                 {{"/etc/rocklock.conf",
-                  "Settings, for example: lease = 10s. If the file contains socket = PATH, all "
-                  "users "
-                  "use the daemon on that socket."},
+                  "Settings, for example lease = 10s. If the file contains socket = PATH, all "
+                  "users use the daemon on that socket."},
                  {"/run/rocklock/rocklock.sock", "The socket of the installed systemd unit."},
                  {"~/.local/state/rocklock/",
-                  "Socket, store and log of a user's private daemon, in the home directory of the "
-                  "password database."}});
+                  "Socket, store and log of a user's private daemon. The home directory is that of "
+                  "the password database."}});
 }
 
 std::string man_page() {

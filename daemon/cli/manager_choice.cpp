@@ -1,6 +1,7 @@
 #include "daemon/cli/manager_choice.hpp"
 
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "daemon/cli/messages.hpp"
 
 namespace rocklock {
 namespace {
@@ -135,16 +138,44 @@ std::string unit_directory(const char* variable) {
     return value.substr(0, value.find(':'));
 }
 
-std::string shell_quoted(const std::string& text) {
-    std::string quoted = "'";
-    for (const char letter : text) {
-        if (letter == '\'') {
-            quoted += "'\\''";
-        } else {
-            quoted += letter;
-        }
+// Returns an error if a user other than root and this one could replace the directories of private
+// daemons, and so pretend to be the manager of another user. A directory that does not exist is
+// created by `run` and others.
+Result<void> check_shared_directory(const Setting& configured) {
+    struct stat status {};
+    const auto& path = configured.value;
+    if (::stat(path.c_str(), &status) != 0) return {};
+    const auto subject =
+        "private-directory (from " + configured.source + ") is " + path + ", which ";
+    if (status.st_uid != 0 && status.st_uid != ::getuid()) {
+        return Error(
+            ErrorCode::access_denied,
+            subject + "belongs to uid " + std::to_string(status.st_uid) +
+                ", who could replace the private daemons of other users: run `chown root " + path +
+                "`, or set another directory");
     }
-    return quoted + "'";
+    const bool open_to_others = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    if (open_to_others && (status.st_mode & S_ISVTX) == 0) {
+        return Error(ErrorCode::access_denied,
+                     subject +
+                         "other users can write to without the sticky bit, so that they could "
+                         "replace the private daemons of others: run `chmod +t " +
+                         path + "`, or set another directory");
+    }
+    return {};
+}
+
+// Returns an error if the directory of this user's private daemon belongs to another user.
+Result<void> check_own_directory(const std::string& path) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0) return {};
+    if (S_ISDIR(status.st_mode) && status.st_uid == ::getuid()) return {};
+    return Error(ErrorCode::access_denied,
+                 path + ", the directory of your private daemon, " +
+                     (S_ISDIR(status.st_mode) ? "belongs to uid " + std::to_string(status.st_uid)
+                                              : std::string("is not a directory")) +
+                     ", so that another user may pretend to be your daemon: let an administrator "
+                     "remove it");
 }
 
 }  // namespace
@@ -177,7 +208,10 @@ Result<std::string> private_directory(const Settings& settings) {
                          "private-directory (from " + configured->source + ") is '" +
                              configured->value + "'; it must begin with /");
         }
-        return join_path(configured->value, uid);
+        if (auto checked = check_shared_directory(*configured); !checked) return checked.error();
+        auto directory = join_path(configured->value, uid);
+        if (auto checked = check_own_directory(directory); !checked) return checked.error();
+        return directory;
     }
     auto home = home_directory();
     if (!home.starts_with('/')) {

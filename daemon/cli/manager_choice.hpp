@@ -1,13 +1,16 @@
 // Selects the lock manager that a client uses, and the directory of a user's private daemon.
 //
 // Two programs that lock the same resource exclude each other only if they use the same manager.
-// Therefore the choice depends on the configuration of the machine and on the uid. It does not
-// depend on environment variables other than ROCKLOCK_SOCKET, or on which sockets exist:
+// Therefore, the choice depends on the configuration of the machine and on the uid. It depends
+// neither on environment variables other than ROCKLOCK_SOCKET, nor on which sockets exist:
 //
 //     --socket or ROCKLOCK_SOCKET ──────────────────► that socket, an explicit exception
+//     `manager = private` in the configuration file ► the private daemon of this uid
 //     `socket` in the configuration file ───────────► the system manager on that socket
 //     rocklock.socket or rocklock.service installed ► the system manager on the unit's socket
 //     otherwise ────────────────────────────────────► the private daemon of this uid
+//
+// The first line that applies determines the manager.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +24,12 @@
 namespace rocklock {
 
 enum class ManagerKind : std::uint8_t {
-    // Named by --socket or ROCKLOCK_SOCKET.
+    // Named by --socket or ROCKLOCK_SOCKET. If they name the socket of the private daemon that
+    // would be chosen without them, the kind is `own`.
     named,
     // Configured for all users of the machine.
     system,
-    // The daemon of one uid. Clients of that uid start it.
+    // The private daemon of one uid. Clients of that uid start it.
     own,
 };
 
@@ -43,26 +47,29 @@ std::vector<std::string> unit_directories();
 // Returns the manager that clients use. A unit counts as installed unless it is masked, that is,
 // empty or a link to /dev/null.
 //
-// Errors: invalid_argument if `manager` or `private-directory` in the configuration file is
-//         invalid, or if there is no place for a private daemon; see private_directory()
+// Errors: invalid_argument, unless --socket or ROCKLOCK_SOCKET is set: `manager` in the
+//         configuration file is invalid or contradicts `socket`, or private_directory() fails
 Result<ManagerChoice> choose_manager(const Settings& settings,
                                      const std::vector<std::string>& units = unit_directories());
 
-// Returns the directory of the store, the socket and the log of this uid's private daemon:
-// .local/state/rocklock in the home directory that the password database names, or the
-// subdirectory with the number of the uid in the configured `private-directory`.
+// Returns the directory of the store, the socket and the log of this uid's private daemon. If
+// `private-directory` is configured, returns the subdirectory of it that is named after the uid.
+// Otherwise, returns .local/state/rocklock in the home directory that the password database has for
+// the uid.
 //
 // Errors: invalid_argument if the uid has no home directory, or if the setting is not an absolute
 //         path
 Result<std::string> private_directory(const Settings& settings);
 
 // Earlier versions kept the store of a private daemon in a directory that XDG_STATE_HOME or HOME
-// determined. If there is such a store outside of `directory`, returns a message that names it and
-// the command that moves it to `directory`. Otherwise returns an empty string.
+// determined. If there is a store in such a directory, and it is not `directory`, returns a message
+// that names the store and the command that moves it to `directory`. Otherwise, returns an empty
+// string.
 std::string unused_store_notice(const std::string& directory);
 
-// Return the socket and the store of a daemon: the one in the settings, the one of the systemd
-// unit, or the one in the directory of the private daemon.
+// Return the path of the socket, and the directory of the store, of a daemon. The first of these
+// sources that exists is used: the settings; the directory that systemd has created for the unit
+// (RUNTIME_DIRECTORY or STATE_DIRECTORY); private_directory().
 //
 // Errors: as private_directory(), which is called only in the last case
 Result<Setting> server_socket(const Settings& settings);

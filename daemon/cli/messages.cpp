@@ -55,11 +55,23 @@ std::string describe_mode(Mode mode, std::uint32_t permits, bool subtree) {
     return std::string(word(mode)) + (subtree ? "+" : "");
 }
 
+std::string left_in_table(std::chrono::milliseconds remaining) {
+    return remaining == no_expiry ? "no expiry" : format_duration(remaining);
+}
+
+std::string time_left(std::chrono::milliseconds remaining) {
+    return left_in_table(remaining) + (remaining == no_expiry ? "" : " left");
+}
+
+std::string held_for(std::chrono::milliseconds remaining, WallTime deadline) {
+    if (remaining == no_expiry) return time_left(remaining);
+    return time_left(remaining) + ", until " + format_time(deadline);
+}
+
 std::string describe_holder(const Holder& holder, WallTime now) {
-    std::string text = printable(holder.principal) + " (" +
-                       describe_mode(holder.mode, holder.permits) + "), for " +
-                       format_duration(now - holder.acquired_at) + ", " +
-                       format_duration(holder.remaining) + " left";
+    std::string text =
+        printable(holder.principal) + " (" + describe_mode(holder.mode, holder.permits) +
+        "), for " + format_duration(now - holder.acquired_at) + ", " + time_left(holder.remaining);
     if (holder.pid != 0) text += ", pid " + std::to_string(holder.pid);
     text += ", grant " + std::to_string(number(holder.grant));
     if (!holder.cause.empty()) text += ", because of " + printable(holder.cause);
@@ -131,6 +143,18 @@ std::string explain_quietly(const Error& error) {
         default:
             return printable(error.message);
     }
+}
+
+std::string shell_quoted(const std::string& text) {
+    std::string quoted = "'";
+    for (const char letter : text) {
+        if (letter == '\'') {
+            quoted += "'\\''";
+        } else {
+            quoted += letter;
+        }
+    }
+    return quoted + "'";
 }
 
 void complain_of(const Error& error, Names names) {

@@ -15,7 +15,7 @@
 namespace rocklock {
 namespace {
 
-// Returns a line for each verb, or for each verb whose name begins with `family`, as in "db ".
+// Returns a line for each verb whose name begins with `family`, for example "db ".
 std::string list_of_verbs(std::string_view family) {
     std::size_t width = 0;
     for (const auto& entry : verb_table()) {
@@ -33,9 +33,15 @@ std::string list_of_verbs(std::string_view family) {
 
 std::string overview() {
     return "rocklock VERB [OPTION...]\n\n"
-           "Manages locks for work that takes longer than a transaction. If a system manager is\n"
-           "configured, a lock applies to all programs of this machine; otherwise, only to the\n"
-           "processes of one user. `rocklock status` shows which manager is used.\n\n" +
+           "Manages locks for work that takes longer than a transaction.\n\n"
+           "A lock excludes only clients of the same lock manager. The lock manager is the\n"
+           "daemon on the socket that --socket or ROCKLOCK_SOCKET names. If neither is\n"
+           "given, it is the daemon of the machine if one is configured, otherwise a daemon\n"
+           "of this user. `rocklock status` shows which manager is used.\n\n"
+           "A lock has the name of a RESOURCE, for example orders/42. A GRANT is the number\n"
+           "of a lock that a session holds. `acquire` and `session open` print the session\n"
+           "as the variable ROCKLOCK_SESSION, from which other verbs read it. A DURATION is\n"
+           "written as 500ms, 10s, 1m30s, 2h or 7d.\n\n" +
            list_of_verbs("") +
            "\n`rocklock VERB --help` prints the options of a verb.\n\n"
            "Example:\n  rocklock run nightly-report -- ./report.sh\n";
@@ -45,6 +51,9 @@ bool asks_for_help(const std::string& word) {
     return word == "--help" || word == "-h" || word == "help";
 }
 
+// Prints a text that ends with a newline.
+void print_lines(std::string_view text) { print(text.substr(0, text.size() - 1)); }
+
 int no_such_verb(const std::vector<std::string>& words) {
     const std::string name = printable(words.front());
     const auto family = list_of_verbs(words.front() + " ");
@@ -53,7 +62,7 @@ int no_such_verb(const std::vector<std::string>& words) {
         return exit_status::usage;
     }
     if (words.size() > 1 && asks_for_help(words[1])) {
-        std::fputs(("rocklock " + name + " has these verbs:\n\n" + family).c_str(), stdout);
+        print_lines("rocklock " + name + " has these verbs:\n\n" + family);
         return exit_status::done;
     }
     complain(words.size() > 1
@@ -73,8 +82,12 @@ int run_words(const std::vector<std::string>& given) {
     if (words.empty() || asks_for_help(words.front())) {
         if (words.empty()) complain("no verb is given; the verbs are listed below");
         const auto text = overview();
-        std::fputs(text.c_str(), words.empty() ? stderr : stdout);
-        return words.empty() ? exit_status::usage : exit_status::done;
+        if (!words.empty()) {
+            print_lines(text);
+            return exit_status::done;
+        }
+        std::fputs(text.c_str(), stderr);
+        return exit_status::usage;
     }
     if (words.front() == "--version") words.front() = "version";
     const auto [entry, count] = find_verb(words);
@@ -83,7 +96,7 @@ int run_words(const std::vector<std::string>& given) {
         entry->verb, {words.begin() + static_cast<std::ptrdiff_t>(count), words.end()});
     if (!arguments) return fail(arguments.error());
     if (arguments->help) {
-        std::fputs(help_text(entry->verb).c_str(), stdout);
+        print_lines(help_text(entry->verb));
         return exit_status::done;
     }
     return entry->run(*arguments);

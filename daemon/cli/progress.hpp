@@ -9,8 +9,8 @@
 
 namespace rocklock {
 
-// Prints to stderr if stderr is a terminal; otherwise prints nothing. The destructor erases the
-// line.
+// Prints the bar to stderr if stderr is a terminal; otherwise prints nothing. The destructor erases
+// the bar.
 //
 // Threads: set() is thread-safe.
 class ProgressBar {

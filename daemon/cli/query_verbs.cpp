@@ -36,6 +36,26 @@ std::string note_of(const Holder& holder) {
     return note;
 }
 
+// Returns the lines about the class of a resource; empty if there is none.
+std::string text_of_class(const LockClass& its_class) {
+    if (its_class.pattern.empty()) return {};
+    std::string text =
+        "  class      " + printable(its_class.pattern) + " (" + std::string(word(its_class.policy));
+    if (its_class.drafts) text += ", keeps drafts";
+    if (its_class.max_priority > 0)
+        text += ", priorities up to " + std::to_string(its_class.max_priority);
+    if (its_class.no_expiry) text += ", allows locks without expiry";
+    text += ")\n";
+    if (const auto rights = rights_of(its_class); rights != "-")
+        text += "  rights     " + rights + "\n";
+    if (its_class.draining) {
+        text += "  drained    its resources are not locked until the class is resumed";
+        if (!its_class.draining->empty()) text += ": " + printable(*its_class.draining);
+        text += "\n";
+    }
+    return text;
+}
+
 std::string text_of(const LockView& view, WallTime now) {
     std::string text = printable(view.resource) + "\n";
     if (view.holders.empty()) text += "  free";
@@ -49,7 +69,9 @@ std::string text_of(const LockView& view, WallTime now) {
     for (const auto& waiter : view.waiters) {
         text += "  waiting " + std::to_string(waiter.position) + "  " +
                 printable(waiter.principal) + " (" + describe_mode(waiter.mode, waiter.permits) +
-                "), for " + format_duration(now - waiter.since) + "\n";
+                "), for " + format_duration(now - waiter.since) +
+                (waiter.priority > 0 ? ", with priority " + std::to_string(waiter.priority) : "") +
+                (waiter.any ? ", or for another resource" : "") + "\n";
     }
     if (view.last_holder) {
         const auto& last = view.last_holder->holder;
@@ -60,11 +82,7 @@ std::string text_of(const LockView& view, WallTime now) {
     if (number(view.last_token) != 0) {
         text += "  last token " + std::to_string(number(view.last_token)) + "\n";
     }
-    if (!view.lock_class.pattern.empty()) {
-        text += "  class      " + printable(view.lock_class.pattern) + " (" +
-                std::string(word(view.lock_class.policy)) +
-                (view.lock_class.drafts ? ", keeps drafts" : "") + ")\n";
-    }
+    text += text_of_class(view.lock_class);
     text.pop_back();
     return text;
 }
@@ -91,7 +109,7 @@ int list_verb(const Arguments& arguments) {
                 continue;
             }
             table.add({printable(holder.resource), word_of(holder), printable(holder.principal),
-                       format_duration(now - holder.acquired_at), format_duration(holder.remaining),
+                       format_duration(now - holder.acquired_at), left_in_table(holder.remaining),
                        std::to_string(number(holder.grant)), note_of(holder)});
         }
         list.next = page->next;
@@ -129,7 +147,7 @@ int sessions_verb(const Arguments& arguments) {
             table.add({to_string(session.id), printable(session.principal),
                        std::string(word(session.bound)), std::to_string(session.uid),
                        std::to_string(session.pid), format_duration(now - session.opened_at),
-                       format_duration(session.remaining), std::to_string(session.grants),
+                       left_in_table(session.remaining), std::to_string(session.grants),
                        printable(session.note)});
         }
         list.next = page->next;

@@ -12,16 +12,16 @@
 
 namespace rocklock {
 
-// The event that ended a wait.
+// The event that ended a call of wait().
 enum class Wakeup : std::uint8_t { time, key, resized, signal };
 
-// Threads:  one thread. The constructor blocks, in the calling thread, the signals that wait()
-//           reports, so it must run before other threads are started.
+// Threads:  one thread. The constructor blocks the signals that wait() reports, in the calling
+//           thread. Therefore, it must run before other threads are started.
 // Lifetime: the destructor restores the terminal and the signal mask.
 class Screen {
 public:
-    // If `full_screen` is true, switches to the alternate screen and reads keys; otherwise only
-    // waits for signals.
+    // If `full_screen` is true, switches to the alternate screen of the terminal and reads keys.
+    // Otherwise, does not read keys.
     explicit Screen(bool full_screen);
     Screen(const Screen&) = delete;
     Screen& operator=(const Screen&) = delete;

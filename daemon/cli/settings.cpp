@@ -21,7 +21,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 31> known_settings = {"socket",
+constexpr std::array<std::string_view, 41> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
@@ -31,11 +31,21 @@ constexpr std::array<std::string_view, 31> known_settings = {"socket",
                                                              "on-lost",
                                                              "http",
                                                              "admin-group",
+                                                             "principal-from-uid",
                                                              "max-connections",
                                                              "log-format",
                                                              "slow-wait",
                                                              "stall-timeout",
+                                                             "reserve-bytes",
                                                              "log-level",
+                                                             "log-file",
+                                                             "max-log-bytes",
+                                                             "history-age",
+                                                             "max-history-records",
+                                                             "draft-age",
+                                                             "max-principal-drafts",
+                                                             "audit-age",
+                                                             "max-audit-rows",
                                                              "sweep-period",
                                                              "index-lag",
                                                              "ttl-lag",
@@ -184,6 +194,21 @@ Result<std::optional<std::chrono::milliseconds>> Settings::optional_duration(
     const auto found = duration(name, "");
     if (!found) return found.error();
     return std::optional(*found);
+}
+
+Result<std::optional<std::chrono::milliseconds>> Settings::optional_lease() const {
+    if (get("lease", "").value == "none") return std::optional(no_expiry);
+    auto lease = optional_duration("lease");
+    if (lease) return lease;
+    auto error = std::move(lease).error();
+    error.message += ", or none";
+    return error;
+}
+
+Result<std::chrono::milliseconds> Settings::lease() const {
+    auto lease = optional_lease();
+    if (!lease) return std::move(lease).error();
+    return lease->value_or(limits::lease_default);
 }
 
 Result<std::chrono::milliseconds> Settings::patience(std::string_view default_value) const {

@@ -1,5 +1,5 @@
-// Settings of the program: from the command line, the environment, /etc/rocklock.conf, or a
-// default, in this order of precedence.
+// Settings of the program. The value of a setting comes from the first of these sources that
+// contains it: the command line, the environment, /etc/rocklock.conf, the default.
 #pragma once
 
 #include <chrono>
@@ -30,8 +30,8 @@ public:
 
     // Returns the setting whose option has this name, such as "lease".
     Setting get(std::string_view name, std::string_view default_value) const;
-    // Returns the value in the configuration file, and ignores the command line and the
-    // environment. Returns nullopt if the value is absent or empty.
+    // Returns the value in the configuration file, regardless of the command line and the
+    // environment. Returns nullopt if the file has no value or an empty one.
     std::optional<Setting> in_file(std::string_view name) const;
     // Returns true if `source`, the source of a setting, is the configuration file.
     bool is_file(std::string_view source) const { return source == file_name_; }
@@ -50,7 +50,12 @@ public:
     Result<std::uint32_t> percent(std::string_view name, std::string_view default_value) const;
     // Returns nullopt if the setting has no value.
     Result<std::optional<std::chrono::milliseconds>> optional_duration(std::string_view name) const;
-    // Returns the wait timeout: zero if --no-wait is given, no_limit if the value is "forever".
+    // Return the lease of a new session. If the value is "none", return `no_expiry`. If the setting
+    // has no value, optional_lease() returns nullopt, and lease() returns limits::lease_default.
+    Result<std::optional<std::chrono::milliseconds>> optional_lease() const;
+    Result<std::chrono::milliseconds> lease() const;
+    // Returns the wait timeout. Returns zero if --no-wait is given, and no_limit if the value is
+    // "forever".
     Result<std::chrono::milliseconds> patience(std::string_view default_value) const;
     // Errors: invalid_argument if the value is not one of the words.
     Result<std::string> choice(std::string_view name, std::string_view default_value,
@@ -62,16 +67,15 @@ private:
     std::string file_name_;
 };
 
-// Returns the environment variables of all settings, sorted: "ROCKLOCK_LEASE" and so on.
+// Returns the names of the environment variables of all settings, such as "ROCKLOCK_LEASE", sorted.
 std::vector<std::string> setting_variables();
 
 // Joins a directory and a name with exactly one slash, also if the directory is `/`.
 std::string join_path(std::string directory, std::string_view name);
-// Makes a path absolute, so that a process with another current directory can use it. Returns an
-// empty path unchanged.
+// Returns the path as an absolute path, which a process with another current directory can use.
+// Returns an empty path unchanged.
 std::string absolute_path(std::string path);
-// Errors: invalid_argument if the path cannot be the path of a socket, for example if it is too
-// long.
+// Errors: invalid_argument if a socket cannot have this path, for example if the path is too long.
 Result<void> check_socket_path(const std::string& path);
 // Creates a directory and its parents, accessible to this user only. Errors: read_only,
 // invalid_argument if a parent is not a directory, io_error.

@@ -51,10 +51,18 @@ private:
     int fd_;
 };
 
+// Returns the path of this program. If its file was replaced by that of another version while it
+// runs, returns the path of the new file; if the file was deleted, a path that still starts it.
 std::string own_program() {
-    std::array<char, PATH_MAX> path{};
-    const auto size = ::readlink("/proc/self/exe", path.data(), path.size());
-    return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "rocklock";
+    constexpr std::string_view deleted = " (deleted)";
+    constexpr const char* link = "/proc/self/exe";
+    std::array<char, PATH_MAX> buffer{};
+    const auto size = ::readlink(link, buffer.data(), buffer.size());
+    if (size <= 0) return "rocklock";
+    std::string path(buffer.data(), static_cast<std::size_t>(size));
+    if (!path.ends_with(deleted) || ::access(path.c_str(), X_OK) == 0) return path;
+    path.resize(path.size() - deleted.size());
+    return ::access(path.c_str(), X_OK) == 0 ? path : link;
 }
 
 // Returns the environment without the variables that `run` sets for its command, because a daemon
@@ -147,6 +155,7 @@ Result<void> launch_daemon(const std::string& directory, const std::string& sock
                                       "--socket",    socket,
                                       "--db",        directory + "/db",
                                       "--idle-exit", exact_duration(idle_exit),
+                                      "--log-file",  directory + "/daemon.log",
                                       "--ready-fd",  std::to_string(daemon_ready_fd)};
     Launch launch;
     launch.program = own_program();

@@ -11,17 +11,20 @@ namespace rocklock {
 
 enum class Start : std::uint8_t { started, was_running };
 
-// Returns when a daemon listens on `directory`/rocklock.sock. If several processes call it at the
-// same time, a lock file ensures that only one of them starts a daemon; the others wait for this
-// daemon.
+// Starts a daemon on `directory`/rocklock.sock, unless a process listens there, and returns when it
+// is ready. Creates `directory` if needed. The daemon exits when it has had neither sessions nor
+// requests for `idle_exit`. If several processes call this function at the same time, a lock file
+// ensures that only one of them starts a daemon. The other processes wait until that daemon is
+// ready.
 //
-// The daemon is not a child of the caller. It runs in its own session, in the directory `/`,
-// without the descriptors and the signal mask of the caller. Its store and its log are in
-// `directory`; environment variables cannot change that.
+// The daemon is not a child of the caller. It runs in a process session of its own, with the
+// current directory `/`, and without the descriptors and the signal mask of the caller. Its store
+// and its log are in `directory`, regardless of environment variables.
 //
-// Errors: unreachable   the daemon could not be started; if it has written a message, the error
-//                       contains the message
+// Errors: unreachable   the daemon could not be started, or was not ready after one minute. If the
+//                       daemon has reported a reason, the error contains the reason
 //         read_only     `directory` is not writable
+//         and those of make_directories()
 Result<Start> start_daemon(const std::string& directory, std::chrono::milliseconds idle_exit);
 
 }  // namespace rocklock

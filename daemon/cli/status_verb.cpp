@@ -10,12 +10,12 @@
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/verbs.hpp"
 #include "service/process_id.hpp"
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 namespace rocklock {
 namespace {
 
-constexpr std::uint32_t page_size = 1000;
+constexpr std::uint32_t status_page_size = 1000;
 
 // The numbers of sessions by uid.
 using Users = std::map<std::uint32_t, std::uint64_t>;
@@ -23,7 +23,7 @@ using Users = std::map<std::uint32_t, std::uint64_t>;
 Result<Users> users_of(LockConnection& manager) {
     Users users;
     ListSessions list;
-    list.limit = page_size;
+    list.limit = status_page_size;
     do {
         auto page = manager.ask<SessionPage>(Call{list, {}, {}});
         if (!page) return std::move(page).error();
@@ -87,6 +87,8 @@ void print_json(const ManagerChoice& choice, const Pong* pong, const Users* user
             json.key("UptimeMs");
             json.number(pong->uptime->count());
         }
+        json.key("LowSpace");
+        json.boolean(pong->low_space);
     }
     if (users != nullptr) {
         json.key("Users");
@@ -117,6 +119,9 @@ void print_text(const ManagerChoice& choice, const Pong* pong, const Users* user
     print("store     " + printable(pong->store) + " (" + pong->durability + ")");
     print("state     runs" + (pong->uptime ? " for " + format_duration(*pong->uptime) : "") +
           ", pid " + std::to_string(pong->pid) + ", version " + printable(pong->version));
+    if (pong->low_space) {
+        print("space     the disk is almost full: new sessions, locks and data are refused");
+    }
     if (users == nullptr) return;
     std::string list;
     for (const auto& [uid, sessions] : *users) {
@@ -130,8 +135,8 @@ void print_text(const ManagerChoice& choice, const Pong* pong, const Users* user
 
 int status_verb(const Arguments& arguments) {
     auto quiet = arguments;
-    // Starting a daemon would change what this verb reports.
-    quiet.options["no-start"] = "";
+    // Without --start, this verb reports the state and does not change it.
+    if (!arguments.has("start")) quiet.options["no-start"] = "";
     const auto settings = Settings::load(quiet);
     if (!settings) return fail(settings.error());
     const auto choice = choose_manager(*settings);

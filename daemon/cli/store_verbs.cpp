@@ -13,7 +13,7 @@
 #include "daemon/cli/progress.hpp"
 #include "daemon/cli/verbs.hpp"
 #include "storage/store_copy.hpp"
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 namespace rocklock {
 namespace {

@@ -137,7 +137,7 @@ std::string text_of(const Picture& picture, bool colour) {
         table.add({printable(holder.resource), waiters == 0 ? "" : std::to_string(waiters),
                    describe_mode(holder.mode, holder.permits, holder.subtree),
                    printable(holder.principal), format_duration(picture.at - holder.acquired_at),
-                   format_duration(holder.remaining), std::to_string(number(holder.grant)),
+                   left_in_table(holder.remaining), std::to_string(number(holder.grant)),
                    printable(holder.note)});
     }
     std::string rates;

@@ -1,7 +1,7 @@
 // The table of the command line: every verb, and every option with the verbs that accept it.
 //
 // The parser, its error messages, `rocklock --help`, `rocklock VERB --help`, the shell completion
-// and the man page are generated from it. To add a verb or an option, add a row.
+// and the man page are generated from this table. To add a verb or an option, add a row.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct VerbEntry {
     Verb verb;
     int (*run)(const Arguments&) = nullptr;
 
-    // Returns true if the verb is internal. No help text lists it.
+    // Returns true if the verb is internal. The help does not list internal verbs.
     bool hidden() const { return verb.summary.empty(); }
 };
 
@@ -24,12 +24,12 @@ struct VerbEntry {
 const std::vector<VerbEntry>& verb_table();
 
 struct FoundVerb {
-    // Null if there is no such verb.
+    // Null if no verb was found.
     const VerbEntry* entry = nullptr;
-    // The number of words of its name: 1 or 2.
+    // The number of words of the verb's name: 1 or 2.
     std::size_t words = 0;
 };
-// Returns the verb with whose name `words` begins.
+// Returns the verb whose name is the first word, or the first two words, of `words`.
 FoundVerb find_verb(const std::vector<std::string>& words);
 
 }  // namespace rocklock

@@ -17,7 +17,7 @@
 #include "daemon/cli/manager_choice.hpp"
 #include "daemon/cli/messages.hpp"
 #include "service/process_id.hpp"
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 namespace rocklock {
 
@@ -72,6 +72,24 @@ Result<std::unique_ptr<LockConnection>> open_manager(const Arguments& arguments,
     return make_daemon_manager(std::move(options));
 }
 
+Result<Reply> call_manager(CallBody body, const Arguments& arguments) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return settings.error();
+    auto manager =
+        open_manager(arguments, *settings, std::chrono::milliseconds{0}, Opening::existing);
+    if (!manager) return std::move(manager).error();
+    return (*manager)->call(Call{std::move(body), {}, {}}, {});
+}
+
+Result<std::uint64_t> number_in(std::string_view option, const std::string& text) {
+    std::uint64_t value = 0;
+    const auto* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc{} && stop == end) return value;
+    return Error(ErrorCode::invalid_argument,
+                 dashed(option) + " is '" + text + "'; give a whole number");
+}
+
 std::string principal_of(const Arguments& arguments) {
     if (const auto given = arguments.get("principal")) return *given;
     return user_name(::getuid());
@@ -105,72 +123,23 @@ Result<SessionCredentials> session_of_environment() {
     return SessionCredentials{*session, *secret};
 }
 
-namespace {
-
-// Checks that --shared and --exclusive, the options of flock, do not contradict others. Errors:
-// invalid_argument.
-Result<void> check_flock_mode(const Arguments& arguments) {
-    const bool shared = arguments.has("shared");
-    if (!shared && !arguments.has("exclusive")) return {};
-    const std::string given = shared ? "--shared (-s)" : "--exclusive (-x, -e)";
-    if (shared && arguments.has("exclusive")) {
-        return Error(ErrorCode::invalid_argument,
-                     given + " and --exclusive (-x, -e) exclude each other: give only one of them");
-    }
-    for (const std::string_view other : {"mode", "to", "permits"}) {
-        if (!arguments.has(other)) continue;
-        return Error(ErrorCode::invalid_argument, given + " and " + dashed(other) +
-                                                      " both say how to lock: give only one of "
-                                                      "them");
-    }
-    return {};
+Result<SessionCall> begin_for_session(const Arguments& arguments, Settings settings) {
+    SessionCall call;
+    call.settings = std::move(settings);
+    const auto proof = session_of_environment();
+    if (!proof) return proof.error();
+    call.credentials = *proof;
+    auto manager =
+        open_manager(arguments, call.settings, std::chrono::milliseconds{0}, Opening::existing);
+    if (!manager) return std::move(manager).error();
+    call.manager = *std::move(manager);
+    return call;
 }
 
-}  // namespace
-
-Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
-    LockRequest lock;
-    lock.subtree = arguments.has("subtree");
-    if (const auto mode = arguments.get("mode")) {
-        lock.mode = parse_mode(*mode);
-        if (!lock.mode) {
-            return Error(ErrorCode::invalid_argument,
-                         "--mode is '" + *mode + "'; it can be read, write or exclusive");
-        }
-    }
-    if (const auto intent = arguments.get("to")) {
-        lock.to = parse_intent(*intent);
-        if (!lock.to) {
-            return Error(ErrorCode::invalid_argument,
-                         "--to is '" + *intent + "'; it can be read or edit");
-        }
-        if (lock.mode) {
-            return Error(ErrorCode::invalid_argument,
-                         "--mode gives the mode, and with --to the class determines it: give only "
-                         "one of them");
-        }
-    }
-    if (const auto permits = arguments.get("permits")) {
-        const auto* const end = permits->data() + permits->size();
-        const auto [stop, error] = std::from_chars(permits->data(), end, lock.permits);
-        if (error != std::errc{} || stop != end || lock.permits == 0) {
-            return Error(ErrorCode::invalid_argument,
-                         "--permits is '" + *permits + "'; give the number of permits, 1 or more");
-        }
-        if (lock.mode || lock.to) {
-            return Error(ErrorCode::invalid_argument,
-                         "--permits is for resources with permits, and --mode and --to are for "
-                         "resources with modes: give only one of them");
-        }
-    }
-    if (auto checked = check_flock_mode(arguments); !checked) return std::move(checked).error();
-    if (arguments.has("shared")) lock.mode = Mode::read;
-    std::vector<LockRequest> locks;
-    for (const auto& resource : arguments.operands) {
-        lock.resource = resource;
-        locks.push_back(lock);
-    }
-    return locks;
+Result<SessionCall> begin_for_session(const Arguments& arguments) {
+    auto settings = Settings::load(arguments);
+    if (!settings) return std::move(settings).error();
+    return begin_for_session(arguments, *std::move(settings));
 }
 
 namespace {

@@ -119,8 +119,7 @@ int fail_to_write(int reason) {
 }
 
 std::string ended_of(const HistoryRow& row) {
-    return row.ended ? describe_ending(*row.ended)
-                     : "holds it, " + format_duration(row.holder.remaining) + " left";
+    return row.ended ? describe_ending(*row.ended) : "holds it, " + time_left(row.holder.remaining);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct HttpManner {
 };
 
 // Returns "Date: ...\r\n" for the current second. Each thread formats the text at most once per
-// second. The result is valid until the thread calls the function again.
+// second. The result is valid until the same thread calls the function again.
 std::string_view date_line();
 
 void append_answer(std::string& out, const ServiceAnswer& answer, HttpManner manner);

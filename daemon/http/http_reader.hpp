@@ -1,6 +1,7 @@
 // Parses HTTP requests from bytes.
 //
-// The parser does no I/O. It accepts pieces of any size and stores an incomplete request.
+// The parser does no I/O. It accepts pieces of any size and stores an incomplete request until its
+// rest arrives.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,8 @@ namespace rocklock {
 
 struct HttpRequest : ServiceRequest {
     std::string method;
-    // The values of the headers of the same names. If a header is repeated, its values are
-    // separated by commas.
+    // The values of the headers with the names of these members. If a header is repeated, its
+    // values are separated by commas.
     std::string origin;
     std::string accept;
     std::string last_event_id;
@@ -44,23 +45,23 @@ public:
     HttpReader(const HttpReader&) = delete;
     HttpReader& operator=(const HttpReader&) = delete;
 
-    // Parses the bytes. Calls `take` for each complete request as long as `wanted` returns true.
-    // The remaining bytes are kept for the next call. Returns the problem if the bytes are not
-    // valid HTTP or are too long.
+    // Parses the bytes. Calls `take` for each complete request, until `wanted` returns false. The
+    // remaining bytes are kept for the next call. If the bytes are not valid HTTP, or a request is
+    // too long, returns the problem.
     std::optional<HttpProblem> receive(std::string_view bytes, const std::function<bool()>& wanted,
                                        const std::function<void(HttpRequest&&)>& take);
 
-    // Returns the size of the memory for an incomplete request and for input that is not parsed
-    // yet.
+    // Returns the size of the memory that is used for an incomplete request and for input that is
+    // not parsed yet.
     std::size_t held_bytes() const;
-    // Frees that memory. receive() must not be called after this.
+    // Frees the memory that held_bytes() counts. receive() must not be called after clear().
     void clear();
 
-    // Returns the total size of the requests for which `take` was called, including a call in
-    // progress. This is the position of the next request in the input.
+    // Returns the total size of the requests for which `take` was called. A call of `take` that is
+    // in progress counts. The result is the position of the next request in the input.
     std::uint64_t taken_bytes() const { return taken_bytes_; }
 
-    // Returns true if a request has begun and is not complete, or is not parsed yet.
+    // Returns true if there is an incomplete request, or input that is not parsed yet.
     bool has_begun() const { return parser_ != nullptr || !unread_.empty(); }
     // Returns true if there is an incomplete request whose header is complete.
     bool has_header() const;
@@ -74,8 +75,8 @@ private:
 
     void keep(std::string_view input, std::size_t used);
 
-    // Bytes that were received but not parsed: an incomplete header, or requests for which `wanted`
-    // has not returned true yet.
+    // Bytes that were received but not parsed: an incomplete header, or requests that follow after
+    // `wanted` returned false.
     std::string unread_;
     std::unique_ptr<Parser> parser_;
     std::uint64_t parsed_bytes_ = 0;

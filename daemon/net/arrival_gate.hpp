@@ -2,7 +2,7 @@
 //
 // Without a limit, a client that connects and disconnects in a tight loop fills the queues of the
 // serving threads and delays established connections. While the gate is full, no connection is
-// accepted, so that such a client waits in the kernel's queue of the listening socket.
+// accepted. Such a client therefore waits in the kernel's queue of the listening socket.
 #pragma once
 
 #include <atomic>

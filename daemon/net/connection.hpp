@@ -1,7 +1,8 @@
 // One accepted socket: reads input, passes it to a conversation, and writes the responses.
 //
-// The first byte distinguishes HTTP from frames. All I/O is non-blocking. While a client does not
-// read its responses, no further input is read from it, so a slow client does not delay the others.
+// The first byte of the input distinguishes HTTP from frames. All I/O is non-blocking. While a
+// client does not read its responses, no further input is read from this client. Therefore, a slow
+// client does not delay the others.
 //
 //     reading ──► held up: no room for responses ──► reading
 //        │  └───► time slice used up: continues in the next round
@@ -9,8 +10,8 @@
 //        ├─ the rest of a request does not arrive, or a response is not read ──► closed
 //        └─ invalid protocol ──► discards the input for a while ──► closed
 //
-// A connection is `closing` for a short time if the last responses contain a grant: the socket
-// reports only after the client has closed it whether the client has read them.
+// A connection is `closing` for a short time if the last responses contain a grant. Only after the
+// client has closed the connection does the socket report whether the client has read them.
 #pragma once
 
 #include <chrono>
@@ -33,15 +34,16 @@ namespace rocklock {
 // Threads: runs on its IoThread, which owns it until it is closed.
 class Connection final : public IoThread::Served, public std::enable_shared_from_this<Connection> {
 public:
-    // The client, and the objects of the server that it uses. They must outlive the connection.
+    // The client, and the objects of the server that the connection uses. These objects must
+    // outlive the connection.
     struct Side {
         Caller caller;
         HttpServices services;
         Dispatcher& dispatcher;
         Traffic& traffic;
-        // Contains the connection until it has sent a request. May be null.
+        // Contains the connection until its client has sent a request. May be null.
         IdleConnections* idle_connections = nullptr;
-        // Counts the connection until its thread serves it. May be null.
+        // Counts the connection until its thread serves the connection. May be null.
         ArrivalGate* arrivals = nullptr;
         // For TransferLimits.
         std::chrono::milliseconds stall_timeout{60'000};
@@ -57,10 +59,10 @@ public:
 
     // Runs a function on the thread of the connection. Thread-safe.
     void on_thread(std::function<void()> run) { thread_.post(std::move(run)); }
-    // Closes the connection soon, unless it has sent a whole request. Thread-safe.
+    // Closes the connection soon, unless its client has sent a whole request. Thread-safe.
     void end_if_silent();
-    // Returns true if the client has sent bytes that are not processed yet but will be. Returns
-    // false if no more is read, for example because there is no room for responses.
+    // Returns true if the client has sent bytes that will be processed but are not processed yet.
+    // Returns false if no input is being read, for example because there is no room for responses.
     bool has_unread() const;
 
     void ready(std::uint32_t events) override;
@@ -102,7 +104,7 @@ private:
     std::shared_ptr<ClientSession> client_session_;
     Clock& clock_;
     IdleConnections* const idle_connections_;
-    // The number among the idle connections; 0 if it is not one of them.
+    // The number of this connection in `idle_connections_`, or 0 if it is not contained.
     std::uint64_t idle_number_ = 0;
     // Null before the first byte and after the connection is closed.
     std::shared_ptr<Conversation> conversation_;
@@ -118,7 +120,7 @@ private:
     // The end of the input was read.
     bool input_over_ = false;
     bool discarding_ = false;
-    // All responses were sent. Waits until the client closes its socket.
+    // All responses were sent, and the connection waits until the client closes its socket.
     bool closing_ = false;
     bool closed_ = false;
     bool counted_busy_ = false;

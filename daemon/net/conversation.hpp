@@ -1,4 +1,5 @@
-// The protocol of one connection, without I/O: input bytes in, output bytes out.
+// The protocol of one connection, without I/O. A Conversation is given the input bytes and returns
+// the output bytes.
 #pragma once
 
 #include <chrono>
@@ -14,15 +15,16 @@
 
 namespace rocklock {
 
-// If more bytes of responses than this are not sent yet, no further request is processed.
+// The maximum number of response bytes that are not sent yet. If there are more, no further request
+// is processed.
 inline constexpr std::size_t max_unsent = 64u << 10;
 
 // Limits how long the requests of one connection are processed before the next connection is
 // served.
 class TimeSlice {
 public:
-    // Returns true if the time slice is over. Call it before each request. The first call returns
-    // false without reading the clock, because most clients have sent only one request.
+    // Returns true if the time slice is over. Must be called before each request. The first call
+    // returns false without reading the clock, because most clients have sent only one request.
     bool over() {
         if (std::exchange(first_, false)) return false;
         const auto now = std::chrono::steady_clock::now();
@@ -49,38 +51,39 @@ public:
     // Processes input until the time slice is over or there is no room for responses. The remaining
     // input is kept for the next call, for which `bytes` may be empty.
     virtual void receive(std::string_view bytes) = 0;
-    // Returns true if receive() would process more: most of the responses were sent, and no long
-    // call is in progress. If it becomes true again, output_ready is called.
+    // Returns true if receive() would process more input, because most of the responses were sent
+    // and no long call is in progress. When the result changes from false to true, `output_ready`
+    // is called.
     virtual bool has_room() const = 0;
     // Returns true if receive() has left input unprocessed.
     virtual bool paused() const = 0;
-    // Returns the position in the input at which an incomplete request begins, or none if there is
-    // no such request.
+    // Returns the position in the input at which an incomplete request begins, or nullopt if there
+    // is no such request.
     virtual std::optional<std::uint64_t> incomplete_request() const = 0;
-    // Reports that the rest of that request has not arrived in time. The conversation is broken
-    // then.
+    // Reports that the rest of the incomplete request has not arrived in time. broken() then
+    // returns true.
     virtual void time_out_request() = 0;
     // Reports that the client will send nothing more. The client still receives the responses to
-    // calls that are decided.
+    // calls that were already decided.
     virtual void end_of_input() = 0;
 
-    // Returns the bytes to send, in order, and removes them.
+    // Removes the bytes to send from the output, and returns them in order.
     virtual std::string take_output() = 0;
     // Reports that the socket does not accept all of the output yet.
     void output_blocked() { response_bytes_.set(unsent() + in_transit_); }
-    // Reports that `bytes` more of the output were passed to the socket.
+    // Reports that `bytes` more bytes of the output were passed to the socket.
     void output_sent(std::size_t bytes) { positions_.sent(bytes); }
     // Returns the number of output bytes that were passed to the socket in total.
     std::uint64_t sent() const { return positions_.sent(); }
     // Returns the number of input bytes that were received in total.
     std::uint64_t received() const { return positions_.received(); }
     virtual bool has_output() const = 0;
-    // Adds the responses that other threads have made to the output.
+    // Takes the responses that other threads have made, and adds them to the output.
     virtual void collect() {}
     // Reports that all output was sent. A stream of events then appends its next events.
     virtual void output_taken() { count_transit(0); }
-    // Returns true if the conversation has become a stream of events. If the client then reads too
-    // slowly, the connection is closed.
+    // Returns true if the conversation has become a stream of events. The connection of a stream is
+    // closed if its client reads too slowly.
     virtual bool streams() const { return false; }
     // Returns the number of requests without a response.
     virtual std::size_t outstanding() const = 0;
@@ -99,13 +102,13 @@ protected:
     // Returns true if the user of the client has reached its limit of buffers.
     bool buffers_full() const { return buffers_ != nullptr && buffers_->full(); }
     // Returns true if at most `max_unsent` bytes of responses wait for the client. If the user has
-    // reached the limit of buffers, returns true only if all output that take_output() has returned
-    // was sent.
+    // reached the limit of buffers, all output that take_output() has returned must also have been
+    // sent.
     bool reads_responses() const {
         return unsent() + in_transit_ <= max_unsent && (in_transit_ == 0 || !buffers_full());
     }
-    // Counts the responses. If they are small and not counted yet, they are not counted, because
-    // they will probably be sent soon.
+    // Counts the bytes of the responses. Does not begin to count small responses, because they will
+    // probably be sent soon.
     void count_responses() {
         const auto bytes = unsent() + in_transit_;
         if (bytes > small_buffer || response_bytes_.bytes() > 0) response_bytes_.set(bytes);
@@ -126,7 +129,7 @@ protected:
     UserBuffers::Account* const buffers_;
     CountedBytes request_bytes_;
     CountedBytes response_bytes_;
-    // The size of the last result of take_output(); 0 after all of it was sent.
+    // The size of the last result of take_output(), or 0 after the whole result was sent.
     std::size_t in_transit_ = 0;
 };
 

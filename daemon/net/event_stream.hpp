@@ -7,8 +7,8 @@
 //     event: granted
 //     data: {"Sequence":1240,"Type":"granted","Resource":"orders/42",...}
 //
-// This class does no I/O. The caller requests one page of events at a time, and the next page after
-// the previous one was sent, so that events do not accumulate for a slow reader.
+// This class does no I/O. The caller requests one page of events at a time. It requests the next
+// page after the previous page was sent, so that events do not accumulate for a slow reader.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,11 @@ public:
     // Returns the request for the next page.
     WatchRequest next() const;
     // Returns the text of a page, and advances the position to its end. An empty page becomes a
-    // comment: this regular output reveals a dead connection.
+    // comment of the event stream. Because of this regular output, the daemon notices a dead
+    // connection.
     std::string page(const EventPage& page);
-    // Returns the last event of the stream, with the reason for its end.
+    // Returns the text of the last event of the stream, which contains the reason for the end of
+    // the stream.
     static std::string end_event(const Error& error);
 
 private:

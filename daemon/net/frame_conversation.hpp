@@ -1,9 +1,9 @@
-// The lock API as frames on one connection (lib/wire/call_frame.hpp).
+// The lock API on one connection that uses frames (lib/wire/call_frame.hpp).
 //
 // Calls are processed in the order of arrival, and answered in the order in which they are decided.
-// Responses that are ready at the same time are sent together: those that become ready during
-// receive() are collected at its end, and those from other threads when the connection's thread
-// calls collect().
+// Responses that are ready at the same time are sent together. The responses that become ready
+// during receive() are collected at its end. The responses from other threads are collected when
+// the connection's thread calls collect().
 #pragma once
 
 #include <atomic>
@@ -31,12 +31,13 @@
 namespace rocklock {
 
 // Threads:  one at a time; responses may come from any thread.
-// Lifetime: owned by shared pointers; responses after its destruction are discarded.
+// Lifetime: owned by shared pointers. Responses that arrive after its destruction are discarded.
 class FrameConversation final : public Conversation,
                                 public std::enable_shared_from_this<FrameConversation> {
 public:
     // `answers_ready` is called on any thread; the connection's thread must then call collect().
-    // `output_ready` as in HttpConversation. `clock` is the clock of the service.
+    // `output_ready` has the same meaning as in HttpConversation. `clock` is the clock of the
+    // service.
     FrameConversation(std::shared_ptr<ClientSession> client_session, Clock& clock,
                       std::function<void()> answers_ready, std::function<void()> output_ready,
                       UserBuffers::Account* buffers = nullptr);
@@ -53,8 +54,8 @@ public:
     void collect() override ROCKLOCK_EXCLUDES(mutex_);
     std::size_t outstanding() const override { return calls_.size(); }
     bool heard() const override { return heard_; }
-    // Does not depend on the number of waiting calls, because a renewal or a cancel after them must
-    // be read. Calls that exceed the limit of waiting calls are refused.
+    // Does not depend on the number of waiting calls, because a renewal or a cancel that follows
+    // them must be read. A call that exceeds the limit of waiting calls is refused.
     bool has_room() const override { return searches_ < max_searches && reads_responses(); }
     bool paused() const override { return paused_; }
     bool ended() const override { return ending_ && calls_.empty(); }
@@ -64,18 +65,18 @@ private:
     static constexpr std::size_t max_searches = 16;
 
     struct Asked {
-        // The number of the call in the client session.
+        // The number of the call in `client_session_`.
         std::uint64_t number = 0;
         bool search = false;
     };
 
     // The facts about a call that are needed when its reply arrives.
     struct Answered {
-        // The client's number.
+        // The number that the client has given to the call.
         std::uint64_t number = 0;
         BootTime arrived;
         AnswerBytes bytes;
-        // The bytes that were counted before the call was made. May be null.
+        // The bytes of the response that were counted before the call was executed. May be null.
         std::shared_ptr<CountedBytes> reserved{};
     };
 
@@ -95,9 +96,9 @@ private:
     Clock& clock_;
     const std::function<void()> answers_ready_;
     const std::function<void()> output_ready_;
-    // An incomplete frame, and frames that are not processed yet.
+    // Input that is not processed yet: whole frames, and an incomplete frame at the end.
     std::string rest_;
-    // The calls without a response, by the client's number.
+    // The calls without a response, by the numbers that the client has given to them.
     boost::unordered_flat_map<std::uint64_t, Asked> calls_;
     std::size_t searches_ = 0;
     std::string output_;
@@ -117,7 +118,7 @@ private:
     std::vector<std::uint64_t> answered_ ROCKLOCK_GUARDED_BY(mutex_);
     // The bytes of `answers_`, if they are more than `small_buffer`.
     CountedBytes answer_bytes_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Set if collect() will be called. answers_ready need not be called then.
+    // Set if collect() will be called anyway, so that `answers_ready` need not be called.
     bool awaited_ ROCKLOCK_GUARDED_BY(mutex_) = false;
 };
 

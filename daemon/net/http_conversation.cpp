@@ -175,6 +175,9 @@ void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
         return start_stream(request, number);
     }
     if (services_.pages != nullptr) {
+        if (services_.background && path_of(request) == "/metrics") {
+            return show_in_background(std::move(request), number);
+        }
         const auto page = services_.pages->get(request);
         return answer(number, exceeds_limit(page) ? limit_answer() : page);
     }
@@ -218,7 +221,7 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
             const auto self = weak.lock();
             if (!self) return;
             // The lock may have to wait. Read on, so that a disconnect is noticed.
-            self->take_up_more(number);
+            self->continue_reading(number);
             const auto asked = self->call_number(number);
             auto take_back = [session = self->client_session_, asked] {
                 return session->take_back(asked);
@@ -267,13 +270,13 @@ HttpConversation::Slot* HttpConversation::find_slot(std::uint64_t number) {
     return slot == slots_.end() ? nullptr : &*slot;
 }
 
-// Stops processing later requests until this one is answered, or until take_up_more().
+// Stops processing later requests until this one is answered, or until continue_reading().
 void HttpConversation::keep_back(std::uint64_t number) {
     auto* const slot = find_slot(number);
     if (slot != nullptr && !std::exchange(slot->search, true)) ++searches_;
 }
 
-void HttpConversation::take_up_more(std::uint64_t number) {
+void HttpConversation::continue_reading(std::uint64_t number) {
     auto* const slot = find_slot(number);
     if (slot == nullptr || !std::exchange(slot->search, false)) return;
     --searches_;
@@ -292,6 +295,19 @@ void HttpConversation::read_in_background(Call call, std::string body, std::uint
         counted.reset();
         post([weak, number, read, size] {
             if (const auto self = weak.lock()) self->was_read(std::move(*read), number, size);
+        });
+    });
+}
+
+// The metrics include the size of the store's files, which are examined for them.
+void HttpConversation::show_in_background(HttpRequest&& request, std::uint64_t number) {
+    keep_back(number);
+    services_.background([weak = weak_from_this(), post = post_, number, pages = services_.pages,
+                          request = std::move(request)] {
+        post([weak, number, page = pages->get(request)] {
+            const auto self = weak.lock();
+            if (!self) return;
+            self->answer(number, self->exceeds_limit(page) ? self->limit_answer() : page);
         });
     });
 }

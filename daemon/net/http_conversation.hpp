@@ -39,23 +39,23 @@ using Defer = std::function<void(std::function<void()>)>;
 struct HttpServices {
     // True for connections over TCP. The client can then be a page in a browser.
     bool tcp = false;
-    // The resources for GET. Null: none.
+    // The resources for GET. Null if there are none.
     const StatusPages* pages = nullptr;
-    // The account of the client's user. Null: buffers are not counted.
+    // The account of the client's user. If it is null, buffers are not counted.
     UserBuffers::Account* buffers = nullptr;
-    // Used to parse long bodies on another thread, so that they do not delay other connections.
-    // Empty: they are parsed on the connection's thread.
+    // Used to parse long bodies and to create the metrics on another thread, so that this work does
+    // not delay other connections. If it is empty, the connection's thread does this work.
     RunInBackground background{};
-    // Used to format pages of events, so that many streams do not delay calls. Empty: they are
-    // formatted in the next round.
+    // Used to format pages of events, so that many streams do not delay calls. If it is empty,
+    // pages are formatted in the next round.
     Defer defer{};
-    // Null: the tables API is not available.
+    // Null if the tables API is not available.
     ItemEndpoint* tables = nullptr;
     EditEndpoint* edits = nullptr;
 };
 
-// Threads:  one at a time; responses come through `post`.
-// Lifetime: owned by shared pointers; responses after its destruction are discarded.
+// Threads:  one at a time. Responses arrive through `post`.
+// Lifetime: owned by shared pointers. Responses that arrive after its destruction are discarded.
 class HttpConversation final : public Conversation,
                                public std::enable_shared_from_this<HttpConversation> {
 public:
@@ -77,8 +77,8 @@ public:
     bool has_output() const override { return !output_.empty(); }
     std::size_t outstanding() const override { return slots_.size(); }
     bool heard() const override { return last_number_ > 0; }
-    // Returns false during a long search and during a call for tables, so that later requests are
-    // processed after its end and see its effects.
+    // Returns false during a long search and during a call for tables. Therefore, later requests
+    // are processed after the end of the search or call, and see its effects.
     bool has_room() const override {
         return slots_.size() < max_outstanding && searches_ == 0 && reads_responses();
     }
@@ -93,12 +93,12 @@ private:
 
     struct Slot {
         std::uint64_t number = 0;
-        // The number of the call in the client session; 0: none.
+        // The number of the call in `client_session_`, or 0 if there is no call.
         std::uint64_t call = 0;
         HttpManner manner{};
         std::optional<std::string> answer{};
         bool search = false;
-        // Set for a stream: more output will follow `answer`.
+        // Set for a stream, if more output will follow after `answer`.
         bool open = false;
     };
 
@@ -107,13 +107,14 @@ private:
     void ask(HttpRequest&& request, std::uint64_t number);
     void call(HttpRequest&& request, std::uint64_t number);
     void read_in_background(Call call, std::string body, std::uint64_t number);
+    void show_in_background(HttpRequest&& request, std::uint64_t number);
     void was_read(Result<Call> call, std::uint64_t number, std::size_t body_size);
     void ask_read(Result<Call> call, std::uint64_t number, std::size_t body_size);
     // Returns null if the response was already sent.
     Slot* find_slot(std::uint64_t number);
     std::uint64_t call_number(std::uint64_t number);
     void keep_back(std::uint64_t number);
-    void take_up_more(std::uint64_t number);
+    void continue_reading(std::uint64_t number);
     void ask_tables(HttpRequest&& request, std::uint64_t number);
     void ask_for_edit(EditBody verb, HttpRequest request, std::uint64_t number);
     void start_stream(const HttpRequest& request, std::uint64_t number);
@@ -121,16 +122,17 @@ private:
     std::shared_ptr<CountedBytes> count_page(Result<EventPage>& page) const;
     void append_events(const Result<EventPage>& page);
     void answer(std::uint64_t number, const ServiceAnswer& answer);
-    // Whether an answer that exceeds the limit of the user's buffers is kept or is replaced by an
-    // error. It may be replaced only if the request has changed nothing.
+    // Whether a response that exceeds the limit of the user's buffers is kept, or is replaced with
+    // an error. A response may be replaced only if the request has changed nothing.
     enum class IfFull : std::uint8_t { keep, replace };
-    // The memory of a request in progress: its body, and its answer if that is reserved.
+    // The counted memory of a request in progress: its body, and its response if memory for it was
+    // reserved.
     struct Reserved {
         explicit Reserved(UserBuffers::Account* account, std::size_t bytes = 0)
             : counted(account, bytes) {}
 
         CountedBytes counted;
-        // There was no room for the answer, so the request has failed.
+        // Set if the request has failed because there was no room for the response.
         bool refused = false;
     };
     AnswerRoom room_in(const std::shared_ptr<Reserved>& reserved, std::size_t body_size) const;
@@ -148,7 +150,7 @@ private:
     const HttpServices services_;
     HttpReader reader_;
     std::deque<Slot> slots_;
-    // The stream of events, if one has begun. Its slot is the last one.
+    // The stream of events, if one has begun. Its slot is the last of `slots_`.
     std::optional<EventStream> stream_;
     bool asked_for_events_ = false;
     std::uint64_t last_number_ = 0;
@@ -157,13 +159,13 @@ private:
     std::uint64_t taken_ = 0;
     // The position of the next request in the input.
     std::uint64_t next_begin_ = 0;
-    // Bytes of responses: `made_` are being passed to this thread; `unsent_` have arrived, but were
-    // not returned by take_output().
+    // Numbers of response bytes. Those in `made_` are being passed to this thread. Those in
+    // `unsent_` have arrived, but take_output() has not returned them yet.
     std::atomic<std::size_t> made_{0};
     std::size_t unsent_ = 0;
     std::size_t searches_ = 0;
-    // Set while a body is parsed on another thread. The call in it must be made before the end of
-    // the input is reported to the client session.
+    // Set while a body is parsed on another thread. The call in the body must be passed to
+    // `client_session_` before the end of the input is reported to it.
     bool reading_in_background_ = false;
     bool input_over_ = false;
     bool paused_ = false;

@@ -1,5 +1,5 @@
-// The connections that have not sent a whole request yet, in order of arrival. When the connection
-// limit is reached, the oldest of them is closed if it has been idle for long enough.
+// The connections on which no whole request has arrived yet, in order of their arrival. When the
+// connection limit is reached, the oldest of these connections is closed if it is old enough.
 #pragma once
 
 #include <chrono>
@@ -20,11 +20,11 @@ public:
 
     // Adds a connection and returns its number, which is not 0.
     std::uint64_t add(std::weak_ptr<Connection> connection, Time now) ROCKLOCK_EXCLUDES(mutex_);
-    // Removes a connection that has sent a request or is closed.
+    // Removes a connection that was closed, or whose client has sent a request.
     void remove(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
-    // Removes the oldest connection that was added before `added_before`, and requests that its
-    // thread closes it unless a whole request has arrived by then. Returns true if such a
-    // connection was found.
+    // Removes the oldest connection if it was added before `added_before`, and returns true. The
+    // connection's thread then closes the connection, unless a whole request arrives before that.
+    // Returns false if there is no such connection.
     bool close_oldest(Time added_before) ROCKLOCK_EXCLUDES(mutex_);
 
 private:

@@ -5,7 +5,7 @@
 //       └─────────────────── send the responses of all connections ◄──────────────┘
 //
 // Calls that arrive at the same time on many sockets share one commit, and a response costs one
-// system call. A connection stays with one thread, so its state needs no mutex.
+// system call. A connection is always served by the same thread, so its state needs no mutex.
 #pragma once
 
 #include <sys/epoll.h>
@@ -27,8 +27,8 @@
 
 namespace rocklock {
 
-// Threads:  functions whose comments say so are thread-safe. start() and stop() are called by the
-//           owner, all other functions on the thread itself.
+// Threads:  the functions whose comments say so are thread-safe. The owner calls start() and
+//           stop(). All other functions are called on the thread itself.
 // Lifetime: must outlive the objects that it serves. Objects that are still registered after stop()
 //           are destroyed by the destructor.
 class IoThread {
@@ -53,9 +53,9 @@ public:
     };
 
     using Time = std::chrono::steady_clock::time_point;
-    // Returns the maximum time until it must be called again. Returns nullopt if it need not be
-    // called before the next request, and zero if it must be called again in this round, after the
-    // responses are sent.
+    // Returns the maximum time until the function must be called again. Returns nullopt if the
+    // function need not be called before the next request. Returns zero if it must be called again
+    // in this round, after the responses are sent.
     using Flush = std::function<std::optional<std::chrono::milliseconds>()>;
 
     // `flush` is called once in each round in which it was requested.
@@ -65,26 +65,27 @@ public:
     ~IoThread();
 
     void start();
-    // Runs the functions that were posted before, then ends the thread. Must not be called on the
-    // thread itself.
+    // Runs the functions that were posted before this call, then ends the thread. Must not be
+    // called on the thread itself.
     void stop();
 
     // Returns the IoThread that runs the caller, or null if none does.
     static IoThread* current();
     // Runs a function on the thread in the next round. Thread-safe.
     void post(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
-    // Runs a function on the thread in a later round. There is a time limit per round for all
-    // deferred functions together, so that they do not delay calls. If the thread is stopped, it
-    // does not run them. Thread-safe.
+    // Runs a function on the thread in a later round. The deferred functions share a time limit in
+    // each round, so that they do not delay calls. If the thread is stopped, it does not run the
+    // remaining functions. Thread-safe.
     void defer(std::function<void()> run);
-    // Runs a function, which adds a connection, on the thread after the existing connections were
-    // served in a round. At most `max_introduced` of these functions run per round. Thread-safe.
+    // Runs a function, which adds a connection, on the thread. In a round, such functions run after
+    // the existing connections were served. At most `max_introduced` of these functions run per
+    // round. Thread-safe.
     void introduce(std::function<void()> run) ROCKLOCK_EXCLUDES(mutex_);
 
     // Returns the time at which this round began, when the sockets were polled.
     Time now() const { return now_; }
-    // Returns the time since the sockets were polled, which is the longest time for which the
-    // thread may not have read an input; zero while the thread waits for events. Thread-safe.
+    // Returns the time since the sockets were polled, or zero while the thread waits for events.
+    // Input that has arrived during this time may not have been read yet. Thread-safe.
     std::chrono::nanoseconds unread_for() const {
         const auto began = round_began_.load(std::memory_order_relaxed);
         return began == 0 ? std::chrono::nanoseconds{0}
@@ -94,14 +95,14 @@ public:
     // Requests a flush in this round.
     void flush_soon() { flushing_ = true; }
 
-    // Watches a socket for `events` (as for epoll, level-triggered) and owns `served` until
-    // forget(). Returns false if the kernel has no memory to watch the socket; no events are then
-    // reported.
+    // Watches a socket for `events` (level-triggered, with the flags of epoll) and owns `served`
+    // until forget(). Returns false if the kernel has no memory to watch the socket. In this case,
+    // no events are reported.
     bool watch(int fd, const std::shared_ptr<Served>& served, std::uint32_t events);
     void change(int fd, std::uint32_t events);
     void forget(int fd);
-    // Schedule calls: continue_input() in the next round, send() at the end of this one, remind()
-    // at `time`.
+    // Schedule calls of `served`: continue_input() in the next round, send() at the end of this
+    // round, and remind() at `time`.
     void continue_input_soon(std::shared_ptr<Served> served) {
         continuing_.push_back(std::move(served));
     }
@@ -147,10 +148,10 @@ private:
     std::vector<std::shared_ptr<Served>> sending_;
     // Kept until the end of the round, because fetched events may still point to them.
     std::vector<std::shared_ptr<Served>> forgotten_;
-    // The objects that were passed to free_soon(). There is a time limit per round for destroying
-    // them.
+    // The objects that were passed to free_soon(). The time for destroying them is limited in each
+    // round.
     Fifo<std::shared_ptr<void>> left_;
-    // Functions that the thread itself posted.
+    // The functions that the thread itself has posted.
     std::vector<std::function<void()>> own_;
     Fifo<std::function<void()>> deferred_;
     // Introduced functions that have not run yet.

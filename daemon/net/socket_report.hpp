@@ -1,6 +1,6 @@
-// What a socket reports about the client at its other end: whether the client has closed its
-// sending side, whether it may have closed its socket with unread output, and how many bytes of the
-// output it has certainly read.
+// Facts that a socket reports about the client at its other end: whether the client has closed its
+// sending side, whether the client may have closed its socket before it read all output, and how
+// many bytes of the output the client has certainly read.
 //
 //     Unix socket   The kernel counts the bytes that the client has not read. If the client closes
 //                   its socket with unread bytes, the socket reports an error.
@@ -21,21 +21,23 @@ public:
 
     bool is_tcp() const { return tcp_; }
 
-    // Must be called when a system call or epoll has reported an error, because the kernel may
-    // report an error only once.
+    // Must be called when a system call or epoll has reported an error, because the kernel may not
+    // report the error again.
     void note_error() { failed_ = true; }
-    // Must be called when the end of the input was read, or was reported by epoll without an error.
+    // Must be called when the end of the input was read, or when epoll has reported it without an
+    // error.
     void note_end_of_input() { input_ended_ = true; }
     bool input_ended() const { return input_ended_; }
 
     // Returns true if the socket has reported an error, now or before.
     bool failed();
-    // Returns true if no unread output is left. Returns false if that is unknown, which is always
-    // the case with TCP. After a result of true, the caller must also call failed(): output that
-    // the kernel has discarded because the client closed its socket is not counted as unread.
+    // Returns true if no output is unread. Returns false if that is unknown, which is always the
+    // case with TCP. If the result is true, the caller must also call failed(), because output that
+    // the kernel has discarded after the client closed its socket does not count as unread.
     bool all_read() const;
     // Returns how many of the `sent` bytes of output the client has certainly read. If the socket
-    // reports no error, the client is assumed to have read or to read all of them.
+    // reports no error, returns `sent`, on the assumption that the client will read the bytes that
+    // are still unread.
     std::uint64_t read_of(std::uint64_t sent);
 
 private:

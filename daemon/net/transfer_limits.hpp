@@ -1,7 +1,7 @@
-// The time limits of the request that a connection receives, and of the response that it sends.
+// The time limits for the request that a connection receives and for the response that it sends.
 //
-// A limit is the stall timeout, and the time that the transferred bytes take at a low rate. If a
-// client sends or reads single bytes, they do not extend it.
+// A limit is the stall timeout plus the time that the bytes transferred so far would take at a low
+// rate. Therefore, a client that sends or reads single bytes does not extend the limit noticeably.
 #pragma once
 
 #include <algorithm>
@@ -11,25 +11,26 @@
 
 namespace rocklock {
 
-// Positions are those of bytes in the input or the output. Threads: one at a time.
+// The position of a byte is the number of bytes that precede it in the input or the output.
+// Threads: one at a time.
 class TransferLimits {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    // 0: no limit. A longer time than a year counts as a year.
+    // 0 means no limit. A time of more than a year counts as a year.
     explicit TransferLimits(std::chrono::milliseconds stall_timeout)
         : stall_timeout_(std::min<std::chrono::milliseconds>(stall_timeout, max_stall_timeout)) {}
 
-    // Reports the position at which the incomplete request begins; nullopt if there is none, or if
-    // the daemon does not read. Returns true if a time limit begins.
+    // Reports the position at which the incomplete request begins, or nullopt if there is none or
+    // if the daemon does not read the input. Returns true if a time limit begins.
     bool set_request(std::optional<std::uint64_t> begin) { return set(request_, begin); }
-    // Reports the position of the first byte that the socket does not accept; nullopt if there is
-    // none. Returns true if a time limit begins.
+    // Reports the position of the first output byte that the socket does not accept, or nullopt if
+    // there is none. Returns true if a time limit begins.
     bool set_response(std::optional<std::uint64_t> begin) { return set(response_, begin); }
     bool has_response() const { return response_.has_value(); }
 
     // Return the time at which the request or the response must be complete, or nullopt if there is
-    // none.
+    // no such time.
     std::optional<Time> request_end(std::uint64_t received) const {
         return end_of(request_, received);
     }

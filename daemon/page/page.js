@@ -195,8 +195,8 @@ function tick() {
   for (let i = 0; i < made.length; ++i) {
     made[i].querySelector(".since").textContent = ago(rows[i].AcquiredAt);
     const left = left_of(rows[i]);
-    made[i].querySelector(".left").textContent = duration(left);
-    made[i].classList.toggle("soon", left < 10000);
+    made[i].querySelector(".left").textContent = rows[i].NoExpiry ? "no expiry" : duration(left);
+    made[i].classList.toggle("soon", left < 10000 && !rows[i].NoExpiry);
   }
 }
 
@@ -230,7 +230,7 @@ async function look() {
 
 function holder_text(holder) {
   return holder.Principal + ", " + mode_of(holder) + ", for " + ago(holder.AcquiredAt) + ", " +
-    duration(holder.RemainingMs || 0) + " left, grant " + holder.Grant +
+    (holder.NoExpiry ? "no expiry" : duration(holder.RemainingMs || 0) + " left") + ", grant " + holder.Grant +
     (holder.Cause ? " (because of " + holder.Cause + ")" : "");
 }
 

@@ -1,8 +1,9 @@
 // Accepts connections and decides which clients are admitted.
 //
-// While too many accepted connections wait to be served or refused, no connection is accepted;
+// While too many accepted connections wait to be served or refused, no connection is accepted, and
 // further clients wait in the kernel's queue. When the limit of connections is reached, the oldest
-// connection that has not sent a request is closed. The last slots are reserved for administrators.
+// connection on which no request has arrived is closed. The last slots of the limit are reserved
+// for administrators.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,8 @@
 namespace rocklock {
 
 // Threads:  one, which runs the context.
-// Lifetime: borrows all of `Uses`. The connections that it has started may outlive it.
+// Lifetime: borrows all objects in `Uses`. The connections that an Admission has started may
+//           outlive it.
 class Admission {
 public:
     // The objects that an Admission uses.
@@ -40,10 +42,10 @@ public:
         const Log& log;
         Traffic& traffic;
         Dispatcher& dispatcher;
-        // Passed to each connection, with `tcp` set for it.
+        // Passed to each connection. Only the member `tcp` depends on the connection.
         HttpServices services;
         std::vector<std::unique_ptr<IoThread>>& threads;
-        // Members of this group are administrators. nullopt: no group.
+        // The members of this group are administrators. nullopt if there is no such group.
         std::optional<gid_t> admin_group;
         int max_connections = 0;
         std::chrono::milliseconds stall_timeout{};

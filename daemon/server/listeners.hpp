@@ -1,4 +1,4 @@
-// The listening sockets of a daemon: those that it inherited, and those that it creates.
+// The listening sockets of a daemon. It inherits some of them and creates the others.
 #pragma once
 
 #include <sys/types.h>
@@ -17,12 +17,12 @@ namespace rocklock {
 struct Listeners {
     // The listener of the Unix socket is first.
     std::vector<Listener> all;
-    // The file of the Unix socket. nullopt if the socket was inherited, because the process that
-    // created the socket removes the file.
+    // The file of the Unix socket. If the socket was inherited, this is nullopt, because the
+    // process that created the socket also removes the file.
     std::optional<SocketFile> file;
 };
 
-// Adds to `passed` the listeners for HTTP, and a Unix socket if there is none.
+// Returns the listeners in `passed`, plus those for HTTP, plus a Unix socket if `passed` has none.
 //
 // Errors: as SocketFile::listen and listen_on_loopback
 Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptions& options,

@@ -15,8 +15,9 @@
 
 namespace rocklock {
 
-// A refused client has up to one second to read the response, and occupies a slot meanwhile. One
-// user gets at most a quarter of the slots, so that it cannot keep others from being accepted.
+// A refused client has up to one second to read the response. During this time, it occupies a slot.
+// One user gets at most a quarter of the slots, so that it cannot prevent that other clients are
+// accepted.
 //
 // Threads:  one, which runs the context.
 // Lifetime: borrows all arguments. Refusals in progress end with the context.
@@ -35,10 +36,11 @@ public:
 
     using Socket = boost::asio::generic::stream_protocol::socket;
 
-    // Sends the response with the reason. Then reads and discards the input of the client until it
-    // closes the connection, for at most one second: if a socket is closed with unread input, the
-    // kernel resets the connection and the client may lose the response. If the user occupies all
-    // of its slots, the connection is closed immediately after the response.
+    // Sends the response, which contains the reason. Then reads and discards the input of the
+    // client for at most one second, or until the client closes the connection. If the socket were
+    // closed with unread input, the kernel would reset the connection, and the client might lose
+    // the response. If the user occupies all of its slots, the connection is closed immediately
+    // after the response.
     void refuse(Socket socket, std::uint32_t uid, const std::string& reason);
 
     // Returns true if so many clients are being refused that no other client should be accepted.
@@ -53,8 +55,8 @@ private:
     const int max_connections_;
     const int slots_;
     const std::function<void()> has_room_;
-    // The number of refusals in progress: in total, and per user. Users without refusals have no
-    // entry.
+    // The numbers of refusals in progress, in total and of each user. Users without refusals have
+    // no entry.
     int in_progress_ = 0;
     std::map<std::uint32_t, int> by_user_;
     RateLimiter logged_{std::chrono::milliseconds{10'000}};

@@ -47,6 +47,22 @@ LogEvent slow_wait_event(const SlowWait& wait) {
     return event;
 }
 
+// Returns the log entry for the time at which the disk becomes almost full, or has room again.
+LogEvent space_event(const SpaceReserveState& space) {
+    LogEvent event{LogLevel::info,
+                   "space_available",
+                   "the disk has room again: new sessions, locks and data are accepted",
+                   {{"free_bytes", space.free_bytes}, {"reserve_bytes", space.bytes}}};
+    if (space.low) {
+        event.level = LogLevel::error;
+        event.event = "space_low";
+        event.message =
+            "the disk is almost full: new sessions, locks and data are refused until there is "
+            "room; releases, renewals and deletions continue";
+    }
+    return event;
+}
+
 // Returns an error if other users can enter the directory of the store, unless that is allowed.
 std::optional<Error> check_private(const ServerOptions& options) {
     struct stat status {};
@@ -77,8 +93,11 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
     database.durability = options.durability;
     database.events_kept = events_kept;
     database.timings = true;
-    database.slow_wait = options.slow_wait;
-    database.user_limits = options.user_limits;
+    database.slow_wait = options.live.slow_wait;
+    database.user_limits = options.live.user_limits;
+    // A limit can be added while the daemon runs.
+    database.count_users = true;
+    database.retention = options.live.retention;
     database.sweep_period = options.sweep_period;
     database.region = options.region;
     database.rehearsal = options.rehearsal;
@@ -92,6 +111,10 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
         log.write(event);
     };
     if (options.store.empty()) return Database::in_memory(database);
+    database.rocksdb.reserve_bytes = options.live.reserve_bytes;
+    database.rocksdb.on_space_changed = [&log](const SpaceReserveState& space) {
+        log.write(space_event(space));
+    };
     if (auto shared = check_private(options)) return *std::move(shared);
     const auto deadline = steady_clock::now() + options.patience;
     while (true) {

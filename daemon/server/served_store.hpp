@@ -8,14 +8,14 @@
 
 namespace rocklock {
 
-// Opens the store. If another process has it open, retries for up to `options.patience`. Logs each
-// wait for a lock that takes longer than `options.slow_wait` to `log`, which must outlive the
-// database.
+// Opens the store. If another process has the store open, retries for up to `options.patience`. If
+// a wait for a lock takes longer than `options.live.slow_wait`, writes a line to `log`. `log` must
+// outlive the database.
 //
 // Errors: as Database::open(); read_only if other users can enter the directory
 Result<Database> open_served_store(const ServerOptions& options, const Log& log);
 
-// Logs how many bytes at the end of the store's log were discarded on opening, if any.
+// If the open has discarded bytes at the end of the store's log, logs their number.
 void report_discarded(Database& database, const Log& log);
 
 }  // namespace rocklock

@@ -32,6 +32,7 @@
 #include "daemon/net/io_thread.hpp"
 #include "daemon/server/admission.hpp"
 #include "daemon/server/listeners.hpp"
+#include "daemon/server/reload.hpp"
 #include "daemon/server/served_store.hpp"
 #include "daemon/server/service_manager.hpp"
 #include "daemon/server/socket_drain.hpp"
@@ -59,13 +60,12 @@ constexpr milliseconds socket_check_period{1'000};
 // The objects that the server uses and that outlive it.
 struct Parts {
     const ServerOptions& options;
-    const Log& log;
+    Log& log;
     const ServiceManager& manager;
     Database& database;
     Listeners& listeners;
     std::optional<gid_t> admin_group;
     int max_connections = 0;
-    std::uint64_t max_user_connections = 0;
 };
 
 std::function<Result<void>(const std::string&)> backup_of(Database& database,
@@ -83,6 +83,9 @@ Error storage_failure(const Error& error) {
 class Server {
 public:
     explicit Server(const Parts& parts);
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+    ~Server();
 
     // Returns nullopt after a requested stop, or the failure that ended the server.
     std::optional<Error> run();
@@ -94,6 +97,9 @@ private:
     asio::awaitable<void> run_maintenance();
     asio::awaitable<void> feed_watchdog();
     asio::awaitable<void> catch_up();
+    SettingUsers setting_users();
+    void await_reload();
+    void reload();
     void flush_soon();
     std::function<void()> flush_of_tables();
     void judge(const Error& error);
@@ -120,6 +126,8 @@ private:
     std::vector<std::unique_ptr<IoThread>> threads_;
     std::size_t next_flusher_ = 0;
     asio::signal_set signals_;
+    // Not cleared at shutdown, so that a late SIGHUP does not end the process.
+    asio::signal_set reload_signal_;
     steady_clock::time_point last_busy_ = steady_clock::now();
     Mutex mutex_;
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
@@ -138,7 +146,6 @@ std::string durability_word(const ServerOptions& options) {
 Server::Server(const Parts& parts)
     : parts_(parts),
       service_(*server_service(parts.database.service())),
-      traffic_(parts.max_user_connections, parts.options.max_user_buffer_bytes),
       admission_({control_, parts.log, traffic_, dispatcher_, services(), threads_,
                   parts.admin_group, parts.max_connections, parts.options.stall_timeout}),
       watch_(
@@ -151,7 +158,8 @@ Server::Server(const Parts& parts)
                         failure_ = storage_failure(error);
                     }
                     asio::post(control_, [this] { request_stop("the storage has failed"); });
-                }),
+                },
+                [&storage = parts.database.storage()] { return storage.failure().has_value(); }),
       dispatcher_(
           service_, &watch_,
           {.store = parts.options.store.empty() ? "memory" : parts.options.store,
@@ -164,20 +172,26 @@ Server::Server(const Parts& parts)
            .cleanup =
                [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
            .flush_soon = [this] { flush_soon(); },
-           .tables = parts.database.tables().value()}),
+           .tables = parts.database.tables().value(),
+           .principal_from_uid = parts.options.principal_from_uid,
+           .low_space = [&storage =
+                             parts.database.storage()] { return !storage.accepts_growth(); }}),
       pages_(parts.database.service(), recorder_, traffic_, stopping_,
              {parts.listeners.all.front().name(), durability_word(parts.options),
-              parts.options.user_limits, parts.max_user_connections,
-              parts.options.max_user_buffer_bytes},
+              [&storage = parts.database.storage()] { return storage.statistics(); }},
              &tables_, &edits_),
       signals_(control_, SIGTERM, SIGINT),
+      reload_signal_(control_),
       tables_(
           *parts.database.tables().value(), parts.database.service(),
-          [this](const Error& error) { judge(error); }, flush_of_tables()),
+          [this](const Error& error) { judge(error); }, flush_of_tables(),
+          &dispatcher_.principals()),
       edits_(*parts.database.tables().value(), parts.database.service(),
              [this](const Error& error) { judge(error); }) {
-    // If the daemon runs in a terminal, closing the terminal ends it. Otherwise SIGHUP is ignored.
-    if (::isatty(STDIN_FILENO) == 1) signals_.add(SIGHUP);
+    // If the daemon runs in a terminal, closing the terminal ends it.
+    auto& hangup = ::isatty(STDIN_FILENO) == 1 ? signals_ : reload_signal_;
+    hangup.add(SIGHUP);
+    set_connection_limits(parts.options.live, setting_users());
     // The other half of the processors is for decisions and commits.
     const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
     for (unsigned i = 0; i < count; ++i) {
@@ -187,6 +201,33 @@ Server::Server(const Parts& parts)
             return service_.flush();
         }));
     }
+}
+
+Server::~Server() {
+    error_code ignored;
+    reload_signal_.clear(ignored);
+    ::signal(SIGHUP, SIG_IGN);
+}
+
+SettingUsers Server::setting_users() {
+    return {parts_.database, traffic_, pages_, parts_.log, parts_.max_connections};
+}
+
+void Server::await_reload() {
+    reload_signal_.async_wait([this](const error_code& error, int) {
+        if (error) return;
+        if (!stopping_) reload();
+        await_reload();
+    });
+}
+
+void Server::reload() {
+    const auto now = std::chrono::duration_cast<std::chrono::microseconds>(
+        steady_clock::now().time_since_epoch());
+    parts_.manager.notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now.count()));
+    parts_.log.reopen();
+    if (parts_.options.reload) apply_reloaded(parts_.options.reload(), setting_users());
+    parts_.manager.notify("READY=1");
 }
 
 // Returns the objects that connections use.
@@ -255,6 +296,7 @@ std::optional<Error> Server::run() {
         if (error) return;
         request_stop(signal == SIGTERM ? "SIGTERM" : signal == SIGINT ? "SIGINT" : "SIGHUP");
     });
+    await_reload();
     admission_.start(parts_.listeners);
     asio::co_spawn(control_, run_maintenance(), asio::detached);
     asio::co_spawn(control_, watch_socket_file(), asio::detached);
@@ -385,11 +427,6 @@ void Server::shut_down() {
     watch_.stop();
 }
 
-std::uint64_t max_user_connections(const ServerOptions& options, int max_connections) {
-    const auto automatic = std::max(max_connections / 4 * 3, 1);
-    return options.max_user_connections.value_or(static_cast<std::uint64_t>(automatic));
-}
-
 void notify_ready(int fd, const std::string& line) {
     if (fd < 0) return;
     [[maybe_unused]] const auto size = ::write(fd, line.data(), line.size());
@@ -417,7 +454,13 @@ void log_start(const Log& log, Database& database, const ServerOptions& options)
 }
 
 Result<void> serve_store(const ServerOptions& options) {
-    const Log log(options.log_format, options.log_level);
+    std::unique_ptr<LogFile> log_file;
+    if (!options.log_file.empty()) {
+        auto opened = LogFile::open(options.log_file, options.max_log_bytes);
+        if (!opened) return std::move(opened).error();
+        log_file = *std::move(opened);
+    }
+    Log log(options.log_format, options.live.log_level, std::move(log_file));
     ServiceManager manager;
     std::optional<gid_t> group;
     if (!options.admin_group.empty()) {
@@ -434,14 +477,14 @@ Result<void> serve_store(const ServerOptions& options) {
     auto database = open_served_store(options, log);
     if (!database) return std::move(database).error();
     const int connections = std::min(options.max_connections, *descriptors);
-    Server server({options, log, manager, *database, *listeners, group, connections,
-                   max_user_connections(options, connections)});
+    Server server({options, log, manager, *database, *listeners, group, connections});
     for (const auto& listener : listeners->all) {
         log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
     }
     log_start(log, *database, options);
     manager.notify("READY=1\nSTATUS=serving locks");
     notify_ready(options.ready_fd, "ready\n");
+    if (options.on_started) options.on_started();
     const auto failure = server.run();
     if (failure) return *failure;
     return {};
@@ -450,7 +493,7 @@ Result<void> serve_store(const ServerOptions& options) {
 }  // namespace
 
 Result<void> serve(const ServerOptions& options) {
-    // Signals that other daemons use, for example to reload, must not end this one.
+    // Signals that other daemons use must not end this one, nor SIGHUP before it can reload.
     for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) {
         ::signal(signal, SIG_IGN);
     }

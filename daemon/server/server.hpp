@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,33 +12,66 @@
 #include <rocklock/result.hpp>
 
 #include "daemon/support/log.hpp"
+#include "service/principal_rule.hpp"
 
 namespace rocklock {
+
+// The settings that can change while the daemon runs.
+struct LiveSettings {
+    LogLevel log_level = LogLevel::info;
+    // A wait for a lock is logged if it takes longer than this time. If the time is 0, no wait is
+    // logged.
+    std::chrono::milliseconds slow_wait{0};
+    UserLimits user_limits{};
+    // The maximum number of connections of each user. 0 means no limit. nullopt means three
+    // quarters of the maximum for all users, which is at most ServerOptions::max_connections.
+    std::optional<std::uint64_t> max_user_connections;
+    // The maximum number of bytes of incomplete requests and unread responses of each user. 0 means
+    // no limit.
+    std::uint64_t max_user_buffer_bytes = 0;
+    // How long the history, drafts and the audit log are kept.
+    Retention retention{};
+    // The reserve of disk space; see RocksdbOptions::reserve_bytes.
+    std::uint64_t reserve_bytes = 0;
+};
+
+// The settings after the configuration file was read again.
+struct ReloadedSettings {
+    struct Change {
+        std::string name;
+        std::string before;
+        std::string after;
+        // If false, the daemon uses the new value only after a restart.
+        bool live = false;
+    };
+    LiveSettings live;
+    std::vector<Change> changes;
+};
 
 struct ServerOptions {
     std::string socket_path;
     // Loopback addresses (HOST:PORT) to listen on, in addition to the socket.
     std::vector<std::string> http;
-    // The directory of the store; empty: in memory.
+    // The directory of the store. If it is empty, the store is in memory.
     std::string store;
     Durability durability = Durability::durable;
-    // Members of this group can use the socket and are administrators. Empty: no group.
+    // The members of this group can use the socket and are administrators. Empty if there is no
+    // such group.
     std::string admin_group;
-    // The maximum number of connections. Further ones are refused. Some slots are reserved for
-    // administrators.
+    // Determines which principals a client may use. Does not apply to administrators.
+    PrincipalFromUid principal_from_uid = PrincipalFromUid::off;
+    // The maximum number of connections. Further connections are refused. Some slots are reserved
+    // for administrators.
     int max_connections = 20'000;
-    // The limit for each user; 0: no limit. nullopt: three quarters of `max_connections`.
-    std::optional<std::uint64_t> max_user_connections;
-    // The bytes of incomplete requests and unread responses of each user; 0: no limit.
-    std::uint64_t max_user_buffer_bytes = 0;
-    // The time for an incomplete request and for an unread response; 0: no limit. 1 s is added for
-    // each 16 KB (TransferLimits).
+    // The maximum time for an incomplete request and for an unread response, to which 1 s is added
+    // for each 16 KB (TransferLimits). 0 means no limit.
     std::chrono::milliseconds stall_timeout{60'000};
-    UserLimits user_limits{};
+    LiveSettings live;
+    // Reads the settings again. Called on SIGHUP. Errors: invalid_argument if the configuration
+    // file cannot be read or a setting is invalid. After an error, no setting is changed.
+    std::function<Result<ReloadedSettings>()> reload;
     // If true, a store is served even if other users can enter its directory.
     bool allow_shared_store = false;
-    // A wait for a lock is logged if it takes longer than this. 0: no wait is logged.
-    std::chrono::milliseconds slow_wait{0};
     // The time from the start of one sweep, which deletes expired items, to the start of the next.
     std::chrono::milliseconds sweep_period{10'000};
     // The region in the ARNs of tables.
@@ -44,18 +79,26 @@ struct ServerOptions {
     // Fault injection for requests to tables.
     Rehearsal rehearsal;
     LogFormat log_format = LogFormat::text;
-    LogLevel log_level = LogLevel::info;
-    // The daemon exits after it has had neither sessions nor requests for this time. 0: never.
+    // The file to which stdout and stderr are redirected, and the size at which it is rotated.
+    // Empty if there is no such file.
+    std::string log_file;
+    std::uint64_t max_log_bytes = 0;
+    // The daemon exits after it has had neither sessions nor requests for this time. If the time is
+    // 0, the daemon does not exit.
     std::chrono::milliseconds idle_exit{0};
-    // The maximum time to wait for another daemon that has the store open to shut down.
+    // If another daemon has the store open or listens on the socket, serve() waits up to this time
+    // until that daemon has shut down.
     std::chrono::milliseconds patience{0};
-    // The descriptor to which one line is written: "ready", or the reason why the start failed. -1:
-    // none.
+    // Called when the daemon is ready.
+    std::function<void()> on_started;
+    // The descriptor to which one line is written: "ready", or the reason why the start failed. -1
+    // if no line is to be written.
     int ready_fd = -1;
 };
 
 // Serves until SIGTERM or SIGINT is received, the idle limit is reached, or the storage fails. Logs
-// to stderr.
+// to stderr. On SIGHUP, opens the log file again and applies the settings that `options.reload`
+// returns. If stdin is a terminal, SIGHUP has the effect of SIGTERM.
 //
 // Errors: as Database::open; store_in_use if another daemon listens on the socket; io_error if the
 //         socket file was removed or replaced; io_error, no_space or corrupt if the storage failed

@@ -22,11 +22,11 @@ public:
     // Sends "READY=1", "STOPPING=1" or "STATUS=...". Does nothing if there is no $NOTIFY_SOCKET.
     void notify(std::string_view state) const;
 
-    // Returns the time within which notify("WATCHDOG=1") must be repeated; zero if it is not
-    // expected.
+    // Returns the time within which notify("WATCHDOG=1") must be repeated, or zero if the service
+    // manager does not expect it.
     std::chrono::microseconds watchdog() const { return watchdog_; }
 
-    // Returns the passed sockets; a second call returns none. Errors: invalid_argument if a socket
+    // Returns the passed sockets. A second call returns none. Errors: invalid_argument if a socket
     // does not listen, or is neither a Unix socket nor a TCP socket on a loopback address.
     Result<std::vector<Listener>> take_sockets();
 

@@ -1,4 +1,5 @@
-// After the server was stalled, reads all pending input before any lease is treated as expired.
+// After the server was stalled, reads all pending input. Only then may leases expire, because the
+// input can contain renewals.
 #pragma once
 
 #include <atomic>
@@ -31,8 +32,8 @@ private:
 };
 
 // Returns when every connection has processed all input that its client has sent, and
-// `any_client_waits` returns false. `any_client_waits` must return whether a client waits to be
-// accepted. Returns after at most two seconds, so that a client that sends continuously cannot
+// `any_client_waits` has returned false. `any_client_waits` must return whether a client waits to
+// be accepted. Returns after at most two seconds, so that a client that sends continuously cannot
 // delay the others. Runs on the thread that accepts connections.
 boost::asio::awaitable<void> drain_sockets(boost::asio::io_context& control,
                                            ConnectionSet& connections,

@@ -1,5 +1,5 @@
-// The file of a listening Unix socket. One daemon owns it. If the daemon has ended without removing
-// the file, the next daemon replaces it.
+// The file of a listening Unix socket. One daemon owns the file. If this daemon ends without
+// removing the file, the next daemon replaces it.
 #pragma once
 
 #include <sys/types.h>
@@ -13,15 +13,17 @@ namespace rocklock {
 
 // The right to listen on a path, held during the lifetime of the object.
 //
-// The owner locks a file next to the socket. The kernel releases the lock when the process ends,
-// also if it is killed. The owner replaces an existing socket file, unless a program that does not
-// use the lock file listens on it.
+// The owner locks a lock file next to the socket. The kernel releases this lock when the process
+// ends, even if the process is killed. The owner replaces an existing socket file, unless a program
+// that does not use the lock file listens on it.
 class SocketFile {
 public:
-    // Listens on `path`. Only the owner and the group can connect; the group is `group`, if given.
+    // Listens on `path`. Only the owner of the socket file and its group can connect. If `group` is
+    // given, it becomes the group of the file.
     //
-    // Errors: store_in_use      another process listens there; with its pid if it is known
-    //         access_denied     this process may not give the file that group
+    // Errors: store_in_use      another process listens there. The error contains its pid if it is
+    //                           known
+    //         access_denied     this process may not set this group for the file
     //         read_only         this user cannot write in the directory
     //         invalid_argument  the path is too long for a socket, or another kind of file is there
     //         io_error
@@ -38,7 +40,7 @@ public:
     // Returns true if the file at the path is the one that this object created. If the file was
     // removed or replaced, new clients cannot connect to this daemon.
     bool there() const;
-    // Removes the file if there() is true. New clients then cannot connect.
+    // Removes the file if there() returns true. Then, new clients cannot connect.
     void remove();
 
 private:
@@ -48,7 +50,7 @@ private:
     int lock_ = -1;
     int listener_ = -1;
     bool bound_ = false;
-    // Identify the file that was created.
+    // The device and the inode of the file that was created.
     dev_t device_ = 0;
     ino_t inode_ = 0;
 };

@@ -5,14 +5,15 @@
 
 namespace rocklock {
 
-// If stdin, stdout or stderr is closed, opens a descriptor with its number. Without this, the next
-// file that the program opens would get the number, and printed text would overwrite the file.
-// Writing to the new descriptor still fails, and the descriptor is closed in child processes. Must
-// be called before the program opens any file.
+// If stdin, stdout or stderr is closed, opens /dev/null with its number. Otherwise, the next file
+// that the program opens would get this number, and printed text would overwrite the file. Writing
+// to the number still fails, and the number is still closed in programs that this process executes.
+// Must be called before the program opens any file.
 void keep_standard_descriptors();
 
-// Raises the limit of descriptors as far as the process may. Returns the number of descriptors that
-// remain for connections, after those for the store, watched processes and refusals.
+// Raises the limit of descriptors to the hard limit. Returns the number of descriptors that remain
+// for connections after those for the store, watched processes and refusals. The result is at least
+// half of the limit. If the limit is low, connections therefore compete with the other uses.
 //
 // Errors: io_error   there are too few descriptors for the store
 Result<int> raise_descriptor_limit();
@@ -21,8 +22,9 @@ Result<int> raise_descriptor_limit();
 // called after raise_descriptor_limit().
 int refusal_descriptors();
 
-// A descriptor in reserve. If the process has no free descriptor, the reserved one is closed, so
-// that a client can be accepted and refused with a response.
+// A descriptor in reserve. If the process has no free descriptor, the reserved descriptor is
+// closed, so that a client can be accepted and refused with a response. give() closes the
+// descriptor. take() opens it again if it is closed and a descriptor is free.
 class SpareDescriptor {
 public:
     SpareDescriptor() { take(); }

@@ -26,7 +26,8 @@ public:
     int take_socket() { return std::exchange(socket_, -1); }
     // True for TCP. The kernel cannot identify the user of a TCP client.
     bool tcp() const { return tcp_; }
-    // Returns a name for people: a path, or http://127.0.0.1:PORT.
+    // Returns a name for messages: the path of a Unix socket, or a URL such as
+    // http://127.0.0.1:8000.
     const std::string& name() const { return name_; }
 
 private:

@@ -9,7 +9,7 @@
 #include <rocklock/clock.hpp>
 
 #include "base/time_format.hpp"
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 namespace rocklock {
 namespace {
@@ -129,6 +129,11 @@ void Log::write(const LogEvent& event) const {
     write_line(event);
 }
 
+void Log::reopen() {
+    const MutexLock lock(mutex_);
+    if (file_ != nullptr) file_->reopen();
+}
+
 // Writes the line if stderr accepts it without blocking, and counts it as lost otherwise. A pipe
 // that is writable accepts PIPE_BUF bytes.
 void Log::write_line(const LogEvent& event) const {
@@ -140,6 +145,7 @@ void Log::write_line(const LogEvent& event) const {
     const auto time = format_time(system_clock().now().wall);
     auto line = format_event(event, format_, time);
     if (line.size() > PIPE_BUF) line = format_event(shortened(event), format_, time);
+    if (file_ != nullptr) file_->make_room(line.size());
     [[maybe_unused]] const auto size = ::write(STDERR_FILENO, line.data(), line.size());
     if (event.event == "log_lost") lost_ = 0;
 }

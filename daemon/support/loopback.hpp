@@ -17,15 +17,16 @@ bool is_loopback_name(std::string_view name);
 // Checks that "HOST:PORT" is a loopback address. Errors: invalid_argument if it is not.
 Result<void> check_loopback(const std::string& address);
 
-// Listens on "HOST:PORT". With port 0 the kernel chooses a port; name() contains it.
+// Listens on "HOST:PORT". If the port is 0, the kernel chooses a port, which the name of the
+// listener contains.
 //
-// Errors: invalid_argument  not HOST:PORT, or an address that other machines can reach
-//         store_in_use      another program listens there
+// Errors: invalid_argument  `address` is not HOST:PORT, or other machines can reach it
+//         store_in_use      another program listens on the address
 //         io_error
 Result<Listener> listen_on_loopback(const std::string& address);
 
-// Takes ownership of a listening TCP socket that another process has created, also if the call
-// fails. Errors: invalid_argument if other machines can reach it.
+// Takes ownership of a listening TCP socket that another process has created. Also closes the
+// socket if the call fails. Errors: invalid_argument if other machines can reach the socket.
 Result<Listener> adopt_tcp(int socket);
 
 }  // namespace rocklock

@@ -1,8 +1,8 @@
-// Ends the process with a message and exit status 70, instead of SIGABRT, if no memory can be
-// allocated or no thread can be created.
+// If no memory can be allocated or no thread can be created, ends the process with a message and
+// exit status 70 instead of SIGABRT.
 //
 // The daemon does not continue after a failed allocation, because the lock table could be
-// inconsistent. All confirmed changes are in the store, and the next start recovers them.
+// inconsistent. All acknowledged changes are in the store, and the next start recovers them.
 #pragma once
 
 namespace rocklock {

@@ -1,8 +1,8 @@
 // Assertions for conditions that must always hold. They stay enabled in release builds: a lock
 // table that is known to be inconsistent must not grant locks.
 //
-// They must not check input, or data from a disk or another process. If such data is invalid, the
-// function returns an Error.
+// Assertions must not check input, or data from a disk or from another process. A function that
+// finds such data to be invalid returns an Error.
 #pragma once
 
 namespace rocklock {

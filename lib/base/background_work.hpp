@@ -8,11 +8,11 @@
 
 namespace rocklock {
 
-// Calls `work` on a thread of its own and returns a future for its result. If no thread can be
-// started, get() of the future calls `work` on the calling thread instead.
+// Calls `work` on a new thread and returns a future for its result. If no thread can be started,
+// get() of the future calls `work` on the thread that calls get().
 //
-// The destructor of the future waits until a started `work` has returned. If `work` was deferred
-// and get() is never called, `work` never runs.
+// The destructor of the future waits until a started `work` has returned. If no thread could be
+// started and get() is never called, `work` never runs.
 template <typename Work>
 std::future<std::invoke_result_t<Work&>> start_background(Work work) {
     try {

@@ -1,8 +1,8 @@
 // Encodes numbers and strings as bytes, and decodes them.
 //
 // Numbers of a fixed size are big-endian, so that encoded keys sort as their numbers do. A varint
-// contains seven bits per byte, lowest bits first; if the high bit of a byte is set, another byte
-// follows. A string is its length as a varint, followed by its bytes.
+// contains seven bits of a number per byte, beginning with the lowest bits. If the high bit of a
+// byte is set, another byte follows. A string is its length as a varint, followed by its bytes.
 #pragma once
 
 #include <bit>
@@ -62,9 +62,9 @@ inline void append_string(std::string& out, std::string_view text) {
 
 // Decodes values from the front of `bytes`. The bytes must outlive the reader.
 //
-// A read returns nullopt if too few bytes are left, or if a varint exceeds 64 bits or is not in its
-// shortest form. After that, every read returns nullopt, so it is enough to check the last read or
-// ok().
+// A read fails and returns nullopt if too few bytes are left, or if a varint exceeds 64 bits or is
+// not in its shortest form. After a failed read, all later reads return nullopt. Therefore, it is
+// enough to check the last read or ok().
 class Reader {
 public:
     explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -98,8 +98,8 @@ public:
     }
 
     std::string_view rest() const { return rest_; }
-    // ok() returns whether all reads succeeded. done() returns whether, in addition, no bytes are
-    // left.
+    // ok() returns true if all reads succeeded. done() returns true if all reads succeeded and no
+    // bytes are left.
     bool ok() const { return ok_; }
     bool done() const { return ok_ && rest_.empty(); }
 

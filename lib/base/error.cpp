@@ -23,6 +23,7 @@ std::string_view to_string(ErrorCode code) {
         ROCKLOCK_NAMED(not_owner)
         ROCKLOCK_NAMED(steal_refused)
         ROCKLOCK_NAMED(queue_full)
+        ROCKLOCK_NAMED(class_draining)
         ROCKLOCK_NAMED(limit_exceeded)
         ROCKLOCK_NAMED(kind_mismatch)
         ROCKLOCK_NAMED(parameter_mismatch)

@@ -1,5 +1,5 @@
-// A FIFO queue that reuses its memory, for large elements that are pushed and popped often. (A
-// std::deque allocates a block for each element of more than a few hundred bytes.)
+// A FIFO queue that reuses its memory. Use it for large elements that are pushed and popped often,
+// because a std::deque allocates a block for each element of more than a few hundred bytes.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ public:
     }
     void pop_front() {
         ring_.pop_front();
-        // Frees the memory of a queue that was once long.
+        // Frees the memory of a queue that was long before.
         if (ring_.empty() && ring_.capacity() > max_idle_capacity) ring_.set_capacity(0);
     }
 

@@ -1,8 +1,8 @@
 // Detects whether an object is used in a forked child of the process that created it.
 //
-// After a fork, the child has a copy of all memory, but must not use objects such as an open store:
-// their threads do not exist in the child, their mutexes may be locked forever, and their files are
-// shared with the parent.
+// After a fork, the child has a copy of all memory, but it must not use objects such as an open
+// store. The threads of these objects do not exist in the child, their mutexes may be locked
+// permanently, and their files are shared with the parent.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace rocklock {
 
-// Returns the fork depth of this process: 0 in the process that first called this function, and one
-// more in each child that is forked after that. Cheap: no system call.
+// Returns the fork depth of this process. It is 0 in the process that first called this function.
+// In each child that is forked later, it is greater by one than in its parent. The function makes
+// no system call.
 std::uint32_t fork_generation() noexcept;
 
 // Records the process that created the object.

@@ -1,4 +1,4 @@
-// A measure of fairness.
+// A measure of how evenly counts are distributed.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,9 @@
 
 namespace rocklock {
 
-// Returns Jain's index of the counts: 1 if all are equal, 1/n if one of n has everything, 0 if all
-// are zero (Jain, Chiu, Hawe: A Quantitative Measure of Fairness, 1984).
+// Returns Jain's fairness index of n counts. The index is 1 if all counts are equal, 1/n if all
+// except one are zero, and 0 if all are zero or if n is 0. See Jain, Chiu, Hawe: A Quantitative
+// Measure of Fairness, 1984.
 inline double jains_index(std::span<const std::uint64_t> counts) {
     double sum = 0;
     double squares = 0;

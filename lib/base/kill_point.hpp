@@ -1,6 +1,6 @@
 // Named points of a commit at which a test can kill the process, to check what recovery restores.
 //
-// In production, no hook is set; passing a point then costs one relaxed load.
+// In production, no hook is set, and passing a point costs one relaxed load.
 #pragma once
 
 #include <atomic>
@@ -10,19 +10,19 @@
 namespace rocklock {
 
 enum class KillPoint : std::uint8_t {
-    // The batch is decided; none of it is in the log.
+    // The batch is decided, and no part of it is in the log.
     before_write,
-    // The batch was written to the log but not synced: it is only in the cache of the operating
+    // The batch was written to the log but not synced. It exists only in the cache of the operating
     // system.
     after_write,
-    // The batch is synced; no client has received its answer.
+    // The batch is synced, and no client has received its response.
     after_sync,
 };
 
 std::string_view to_string(KillPoint point);
 
-// Called by the thread that passes the point. The thread may hold mutexes, but not those of the
-// lock manager and of the group commit.
+// Called by the thread that passes the point. The thread may hold mutexes, but neither that of the
+// lock manager nor that of the group commit.
 using KillHook = void (*)(KillPoint point);
 
 inline std::atomic<KillHook> kill_hook{nullptr};

@@ -1,11 +1,11 @@
 // Mutants: known bugs that a test build can activate. A test harness proves that it detects a bug
 // by failing while the mutant is active.
 //
-// Only a build with -Dmutants=true contains them. The environment variable ROCKLOCK_MUTANT selects
-// one by its name or number. In every other build, mutated() is the constant false, and the code
-// that it guards is not compiled.
+// Only a build with -Dmutants=true contains mutants. The environment variable ROCKLOCK_MUTANT
+// selects a mutant by its name or number. In every other build, mutated() is the constant false,
+// and the code that depends on mutated() is not compiled.
 //
-// scripts/mutants contains the table of the harnesses that must detect each mutant; see
+// scripts/mutants contains a table with the test harnesses that must detect each mutant; see
 // docs/testing.md.
 #pragma once
 
@@ -18,7 +18,8 @@ enum class Mutant : std::uint8_t {
     release_without_grant_test = 1,
     // Elapsed time is computed from the wall clock instead of the boot clock.
     expiry_on_wall_clock = 2,
-    // The lease is not renewed when a waiter is granted, so it is counted from the request.
+    // The lease is not renewed when a waiter is granted, so that the lease is counted from the
+    // request.
     lease_from_request = 3,
     // After a restart, the last fencing token is not restored from the store.
     token_from_memory = 4,
@@ -42,7 +43,7 @@ enum class Mutant : std::uint8_t {
     lazy_steal = 14,
     // After a restart, all leases start again, even if the machine has not been rebooted.
     lease_restarts_on_same_boot = 15,
-    // If several sessions hold a resource, all their leases end with the latest one.
+    // If several sessions hold a resource, all of their leases end when the last one ends.
     shared_lease = 16,
     // The parts of a composite key are concatenated without a separator.
     keys_run_together = 17,
@@ -50,24 +51,24 @@ enum class Mutant : std::uint8_t {
     sync_error_ignored = 18,
     // The expiry of one reader ends the grants of the other readers.
     reader_frees_readers = 19,
-    // A break of a grant that has ended breaks the next grant of the same resource.
+    // A break of a grant that has already ended breaks the next grant of the same resource.
     force_by_name = 20,
-    // The wait-for graph contains edges to holders, but none to earlier waiters of the queue.
+    // The wait-for graph contains edges to holders, but no edges to earlier waiters of the queue.
     soft_edge_missing = 21,
-    // After a stall, a renewal that arrived in time is refused, because it is judged by the current
-    // time.
+    // After a stall, a renewal that arrived in time is refused, because the current time is used
+    // instead of the time of arrival.
     late_renewals_refused = 22,
     // A lost grant is reported when it is decided, not after the decision is durable.
     notified_before_durable = 23,
     // A forked child uses an object of its parent as its own.
     child_continues = 24,
 
-    // Mutants 25 to 31: one of the events that must wake waiters does not wake them.
+    // In mutants 25 to 31, one of the events that must wake waiters does not wake them.
     unwoken_release = 25,
     unwoken_expiry = 26,
     unwoken_downgrade = 27,
     unwoken_cancel = 28,
-    // Also: a new grant does not wake the other requests of its session that it covers.
+    // In addition, a new grant does not wake the other requests of its session that it covers.
     unwoken_steal = 29,
     unwoken_session_end = 30,
     unwoken_set_withdrawal = 31,
@@ -85,7 +86,7 @@ enum class Mutant : std::uint8_t {
 
     // A write of one item is committed even if the item has changed since it was read.
     write_unguarded = 36,
-    // As write_unguarded, for the last action of a transaction.
+    // As write_unguarded, but only for the last action of a transaction.
     last_action_unguarded = 37,
     // An item that a transaction only checks may change before the commit.
     check_unguarded = 38,
@@ -97,11 +98,11 @@ enum class Mutant : std::uint8_t {
     reads_of_many_moments = 41,
 
     // A guarded write is checked when it is decided, but not when it is committed. Mutant 42
-    // ignores changes of the grant between these times; mutant 43 ignores the end of its lease.
+    // ignores changes of the grant between these times, and mutant 43 ignores the end of its lease.
     guard_judged_early = 42,
     lease_end_ignored = 43,
 
-    // When a client disconnects, all its answers are treated as unread.
+    // When a client disconnects, all of its responses are treated as unread.
     hang_up_revokes = 44,
     // Damage in a synced part of a log is treated as a write that was torn by a power failure.
     synced_damage_recovered = 45,

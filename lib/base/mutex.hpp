@@ -1,8 +1,8 @@
 // Mutex, MutexLock and CondVar: wrappers of the standard classes with clang's thread-safety
 // annotations.
 //
-// A member is annotated with the mutex that guards it. Clang then reports every access without that
-// mutex:
+// A member is annotated with the mutex that guards it. Clang then reports every access by code that
+// does not hold this mutex:
 //
 //     Mutex mutex_;
 //     int count_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
@@ -19,18 +19,18 @@
 #define ROCKLOCK_ANNOTATION(x)
 #endif
 
-// For a class: it is a mutex (CAPABILITY), or its objects hold one (SCOPED_CAPABILITY).
+// For a class. CAPABILITY: the class is a mutex. SCOPED_CAPABILITY: its objects hold a mutex.
 #define ROCKLOCK_CAPABILITY(name) ROCKLOCK_ANNOTATION(capability(name))
 #define ROCKLOCK_SCOPED_CAPABILITY ROCKLOCK_ANNOTATION(scoped_lockable)
-// For a member: the mutex that guards it (GUARDED_BY), or the object to which it points
-// (PT_GUARDED_BY).
+// For a member. GUARDED_BY names the mutex that guards the member. PT_GUARDED_BY names the mutex
+// that guards the object to which the member points.
 #define ROCKLOCK_GUARDED_BY(mutex) ROCKLOCK_ANNOTATION(guarded_by(mutex))
 #define ROCKLOCK_PT_GUARDED_BY(mutex) ROCKLOCK_ANNOTATION(pt_guarded_by(mutex))
-// For a mutex: the order in which two mutexes must be locked.
+// For a mutex. Defines the order in which two mutexes must be locked.
 #define ROCKLOCK_ACQUIRED_BEFORE(...) ROCKLOCK_ANNOTATION(acquired_before(__VA_ARGS__))
 #define ROCKLOCK_ACQUIRED_AFTER(...) ROCKLOCK_ANNOTATION(acquired_after(__VA_ARGS__))
-// For a function: whether the caller must hold the mutex (REQUIRES) or must not (EXCLUDES), and
-// whether the function locks it (ACQUIRE, TRY_ACQUIRE) or unlocks it (RELEASE).
+// For a function. REQUIRES: the caller must hold the mutex. EXCLUDES: the caller must not hold it.
+// ACQUIRE and TRY_ACQUIRE: the function locks the mutex. RELEASE: the function unlocks it.
 #define ROCKLOCK_REQUIRES(...) ROCKLOCK_ANNOTATION(requires_capability(__VA_ARGS__))
 #define ROCKLOCK_EXCLUDES(...) ROCKLOCK_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define ROCKLOCK_ACQUIRE(...) ROCKLOCK_ANNOTATION(acquire_capability(__VA_ARGS__))
@@ -56,8 +56,8 @@ private:
     std::mutex mutex_;
 };
 
-// Locks a mutex in its constructor and unlocks it in its destructor, if it is still locked.
-// unlock() and lock() can be called in between.
+// The constructor locks a mutex. The destructor unlocks the mutex if it is still locked. unlock()
+// and lock() can be called between them.
 class ROCKLOCK_SCOPED_CAPABILITY MutexLock {
 public:
     explicit MutexLock(Mutex& mutex) ROCKLOCK_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
@@ -81,8 +81,8 @@ private:
     bool held_ = true;
 };
 
-// A condition variable. A wait unlocks the mutex while it waits. It may return spuriously, so wait
-// in a loop.
+// A condition variable. A wait unlocks the mutex while it waits. It may return although the
+// condition does not hold, so call it in a loop.
 class CondVar {
 public:
     CondVar() = default;

@@ -6,7 +6,7 @@
 
 namespace rocklock {
 
-// Threads:  one thread calls park(); one other thread calls unpark(), once.
+// Threads:  one thread calls park(), and one other thread calls unpark() once.
 // Lifetime: the object may be destroyed as soon as park() returns, even while unpark() still runs.
 class Parker {
 public:

@@ -1,4 +1,5 @@
-// Times as text: RFC 3339 in UTC with milliseconds, "2026-11-21T09:30:00.125Z".
+// Formats and parses times as text, in UTC with milliseconds as in RFC 3339:
+// "2026-11-21T09:30:00.125Z".
 #pragma once
 
 #include <optional>
@@ -13,8 +14,8 @@ namespace rocklock {
 // within these years.
 std::string format_time(WallTime time);
 
-// Parses that format with any number of fractional digits, or none; digits after the third are
-// ignored. Returns nullopt if the text is invalid or if its offset is not Z.
+// Parses this format, with any number of fractional digits. Ignores the digits after the third.
+// Returns nullopt if the text is invalid or if its offset is not Z.
 std::optional<WallTime> parse_time(std::string_view text);
 
 }  // namespace rocklock

@@ -55,6 +55,10 @@ std::string_view to_string(Outcome outcome) {
             return "already_released";
         case Outcome::converted:
             return "converted";
+        case Outcome::drained:
+            return "drained";
+        case Outcome::resumed:
+            return "resumed";
     }
     ROCKLOCK_ASSERT(false && "an outcome");
 }

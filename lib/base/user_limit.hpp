@@ -1,4 +1,4 @@
-// The error of a request that exceeds a limit per user (UserLimits).
+// The error of a request that exceeds a limit for each user (UserLimits).
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace rocklock {
 
-// The user of all clients over TCP, which the kernel does not identify.
+// The user number of all TCP clients, whose users the kernel cannot identify.
 inline constexpr std::uint32_t tcp_user = std::numeric_limits<std::uint32_t>::max();
 
-// Returns limit_exceeded. The message states that the user has `count` `what` (a plural noun), that
-// the limit is `max`, and that `option` raises it.
+// Returns limit_exceeded. The message states how many `what` (a plural noun) the user has
+// (`count`), that the limit is `max`, and that `option` can raise the limit.
 Error user_limit_exceeded(std::uint32_t uid, std::string_view what, std::uint64_t count,
                           std::uint64_t max, std::string_view option);
 

@@ -1,8 +1,8 @@
 // A pool of threads for work that may wait for the disk, so that the threads that serve connections
 // need not wait.
 //
-// If there are more tasks than idle threads, a thread is started, up to a limit. Tasks that wait
-// for the disk at the same time can share one sync.
+// If a task is added and no thread is idle, a thread is started, up to a maximum number of threads.
+// Tasks that wait for the disk at the same time can share one sync.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ private:
     Mutex mutex_;
     CondVar wake_;
     bool ending_ ROCKLOCK_GUARDED_BY(mutex_) = false;
-    // Threads that wait for work.
+    // The number of threads that wait for work.
     std::size_t idle_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::deque<std::function<void()>> work_ ROCKLOCK_GUARDED_BY(mutex_);
     std::vector<std::thread> threads_ ROCKLOCK_GUARDED_BY(mutex_);

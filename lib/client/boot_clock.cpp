@@ -15,8 +15,19 @@ constexpr milliseconds tolerance{50};
 
 }  // namespace
 
-Result<void> check_boot_clock(const Pong& pong, BootTime before, BootTime after,
-                              const std::string& path) {
+Result<void> check_boot_clock(const Pong& pong, const std::string& boot_id, BootTime before,
+                              BootTime after, const std::string& path) {
+    // Two machines that were started at the same time have similar clocks, which drift apart.
+    if (!pong.boot_id.empty() && !boot_id.empty() && pong.boot_id != boot_id) {
+        return Error(
+            ErrorCode::invalid_argument,
+            "the daemon on " + path +
+                " runs on another machine, or virtual machine, than this process (its boot "
+                "id is " +
+                pong.boot_id + ", that of this process is " + boot_id +
+                "), so this process cannot know when a lease ends; use a daemon on this "
+                "machine");
+    }
     // Managers of earlier versions do not return their clock.
     if (!pong.boot_clock) return {};
     const BootTime theirs(*pong.boot_clock);

@@ -1,5 +1,6 @@
-// A socket for frames. Bytes that the socket does not accept are kept until they can be sent.
-// Frames that arrive in pieces are assembled.
+// A socket that sends and receives frames, the messages of the binary protocol. Bytes that the
+// socket does not accept are kept until they can be sent. Frames that arrive in pieces are
+// assembled.
 #pragma once
 
 #include <chrono>
@@ -18,8 +19,8 @@ namespace rocklock {
 // A connection and its outgoing bytes. Threads: one thread at a time.
 class FrameSocket {
 public:
-    // Connects and queues the greeting as the first outgoing bytes. Errors: unreachable, also if
-    // the queue of the listening socket is still full at `deadline`.
+    // Connects, and queues the greeting of the protocol as the first outgoing bytes. Errors:
+    // unreachable, also if the queue of the listening socket is still full at `deadline`.
     static Result<FrameSocket> connect(const std::string& path,
                                        std::chrono::steady_clock::time_point deadline);
     FrameSocket() = default;
@@ -31,10 +32,10 @@ public:
     explicit operator bool() const { return fd_ >= 0; }
     void close();
 
-    // The queue of outgoing bytes. Callers append to it.
+    // Returns the queue of outgoing bytes, to which callers append.
     std::string& outgoing() { return outgoing_; }
     bool has_outgoing() const { return sent_ < outgoing_.size(); }
-    // Sends as many bytes as the socket accepts. Returns false if the connection is lost.
+    // Sends as many queued bytes as the socket accepts. Returns false if the connection is lost.
     bool send_some();
 
 private:
@@ -48,9 +49,9 @@ private:
 // Assembles the frames that arrive on one connection.
 class FrameReceiver {
 public:
-    // Receives available bytes and calls `take` for every complete frame. Errors: unreachable (the
-    // reason why the connection is lost); limit_exceeded if the daemon's connection limit is
-    // reached. In that case the daemon has read no bytes of this connection.
+    // Receives the available bytes, and calls `take` for each complete frame. Errors: unreachable,
+    // with the reason, if the connection is lost; limit_exceeded if the daemon's connection limit
+    // is reached. After limit_exceeded, the daemon has read no bytes of this connection.
     Result<void> receive(int fd, const std::function<void(const Frame&)>& take);
 
 private:

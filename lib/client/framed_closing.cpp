@@ -2,6 +2,7 @@
 // releases, so close() waits for the daemon for a short time.
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -54,6 +55,14 @@ Result<void> FramedService::close() {
     wake();
     if (reader_.joinable()) reader_.join();
     {
+        // The reader starts no other thread. This one may still need the mutex.
+        std::jthread restart;
+        {
+            MutexLock lock(mutex_);
+            restart = std::move(outage_.restart);
+        }
+    }
+    {
         MutexLock lock(mutex_);
         socket_ = FrameSocket();
         connected_ = false;
@@ -63,7 +72,8 @@ Result<void> FramedService::close() {
             }
         }
         pending_calls_.clear();
-        for (auto& late : std::exchange(completions_, {})) finished.push_back(std::move(late));
+        for (auto& late : std::exchange(reading_.completions, {}))
+            finished.push_back(std::move(late));
     }
     for (auto& one : finished) one.done(std::move(one.reply));
     return {};

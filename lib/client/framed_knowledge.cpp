@@ -30,11 +30,15 @@ bool session_is_over(const Error& error) {
     return error.code == ErrorCode::session_expired || error.code == ErrorCode::session_not_found;
 }
 
+BootTime deadline_after(BootTime from, std::chrono::milliseconds remaining) {
+    return remaining == no_expiry ? no_deadline : from + remaining;
+}
+
 void count_grant(Grant& grant, BootTime from) {
     // `remaining` is rounded down to whole milliseconds, so this time is not before the decision.
     const auto decided = grant.deadline - grant.remaining;
     if (grant.cap) grant.cap = from + (*grant.cap - decided);
-    grant.deadline = from + grant.remaining;
+    grant.deadline = deadline_after(from, grant.remaining);
     if (grant.own_session) {
         grant.own_session->deadline = grant.deadline;
         grant.own_session->remaining = grant.remaining;
@@ -45,11 +49,11 @@ void count_grant(Grant& grant, BootTime from) {
 
 void FramedService::count_from_here(Reply& reply, BootTime from) {
     if (auto* session = std::get_if<SessionInfo>(&reply)) {
-        session->deadline = from + session->remaining;
+        session->deadline = deadline_after(from, session->remaining);
     } else if (auto* grant = std::get_if<Grant>(&reply)) {
         count_grant(*grant, from);
     } else if (auto* detail = std::get_if<SessionDetail>(&reply)) {
-        detail->session.deadline = from + detail->session.remaining;
+        detail->session.deadline = deadline_after(from, detail->session.remaining);
         for (Grant& held : detail->grants) count_grant(held, from);
     }
 }

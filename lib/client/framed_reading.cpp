@@ -18,6 +18,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds max_sleep{1'000};
 constexpr milliseconds first_pause{5};
 constexpr milliseconds max_pause{500};
+// The pauses between attempts to start the daemon again.
+constexpr milliseconds min_restart_pause{500};
+constexpr milliseconds max_restart_pause{30'000};
 // The timeout of one attempt to reconnect. No other timeouts are checked during an attempt.
 constexpr milliseconds max_connect{250};
 
@@ -35,15 +38,18 @@ void FramedService::wake() {
 }
 
 void FramedService::read_loop(const std::stop_token& stop) {
+    reader_id_ = std::this_thread::get_id();
     while (!stop.stop_requested()) {
         step();
-        while (!completions_.empty()) {
-            auto finished = std::move(completions_.front());
-            completions_.pop_front();
+        while (!reading_.completions.empty()) {
+            auto finished = std::move(reading_.completions.front());
+            reading_.completions.pop_front();
             finished.done(std::move(finished.reply));
         }
     }
 }
+
+bool FramedService::on_reader_thread() const { return std::this_thread::get_id() == reader_id_; }
 
 // One iteration of the reader: waits for an event or a timeout and handles it. Completions are only
 // queued. A completion can therefore call this function itself while it waits for a reply.
@@ -57,20 +63,20 @@ void FramedService::step() {
         auto until = std::min(next_expiry_, now + max_sleep);
         if (!connected_) until = std::min(until, outage_.next_attempt);
         if (next) until = std::min(until, now + (*next - clock_.now().boot));
-        if (!completions_.empty()) until = now;
+        if (!reading_.completions.empty()) until = now;
         reader_wakes_at_ = until;
         timeout = static_cast<int>(
             std::max<std::int64_t>(std::chrono::ceil<milliseconds>(until - now).count(), 0));
         outgoing = connected_ && socket_.has_outgoing();
     }
     const auto events = static_cast<short>(POLLIN | (outgoing ? POLLOUT : 0));
-    std::array<pollfd, 2> sources{pollfd{wake_event_, POLLIN, 0}, pollfd{reader_fd_, events, 0}};
+    std::array<pollfd, 2> sources{pollfd{wake_event_, POLLIN, 0}, pollfd{reading_.fd, events, 0}};
     ::poll(sources.data(), sources.size(), timeout);
     if (sources[0].revents != 0) {
         std::uint64_t count = 0;
         [[maybe_unused]] const auto size = ::read(wake_event_, &count, sizeof count);
     }
-    if (reader_fd_ < 0) {
+    if (reading_.fd < 0) {
         reconnect();
     } else {
         if ((sources[1].revents & POLLOUT) != 0) {
@@ -79,7 +85,7 @@ void FramedService::step() {
         }
         if ((sources[1].revents & ~POLLOUT) != 0) {
             auto received =
-                receiver_.receive(reader_fd_, [this](const Frame& frame) { take(frame); });
+                reading_.receiver.receive(reading_.fd, [this](const Frame& frame) { take(frame); });
             if (!received) connection_lost(std::move(received).error());
         }
     }
@@ -97,14 +103,37 @@ void FramedService::reconnect() {
         outage_.reason = std::move(socket).error();
         outage_.pause = std::min(2 * outage_.pause, max_pause);
         outage_.next_attempt = Steady::now() + outage_.pause;
+        if (outage_.reason.code == ErrorCode::unreachable) restart_daemon();
         return;
     }
-    receiver_ = {};
-    reader_fd_ = socket->fd();
+    reading_.receiver = {};
+    reading_.fd = socket->fd();
     socket_ = *std::move(socket);
     connected_ = true;
+    outage_.restart_pause = {};
     for (auto& [number, pending] : pending_calls_) transmit(number, pending);
     send_pending();
+}
+
+// Starts the daemon again if this service may do so and still needs it.
+void FramedService::restart_daemon() {
+    const auto now = Steady::now();
+    const bool needed = !pending_calls_.empty() || known_counts_.over < known_sessions_.size() ||
+                        now < outage_.needed_until;
+    if (!options_.restart || outage_.restarting || hurry_ || !needed) return;
+    if (now < outage_.next_restart) return;
+    outage_.restarting = true;
+    outage_.restart_pause =
+        std::clamp(2 * outage_.restart_pause, min_restart_pause, max_restart_pause);
+    // The previous thread has ended, or is about to end without needing the mutex.
+    outage_.restart = std::jthread([this](const std::stop_token& stop) {
+        options_.restart(stop);
+        MutexLock lock(mutex_);
+        outage_.restarting = false;
+        outage_.next_attempt = Steady::now();
+        outage_.next_restart = outage_.next_attempt + outage_.restart_pause;
+        wake();
+    });
 }
 
 // Returns whether a call can be executed twice without harm.
@@ -121,10 +150,12 @@ bool FramedService::may_repeat(const PendingCall& pending) const {
              std::holds_alternative<Reacquire>(body) ||
              std::holds_alternative<AnswerWanted>(body) || std::holds_alternative<Break>(body) ||
              std::holds_alternative<PutClass>(body) || std::holds_alternative<DeleteClass>(body) ||
-             std::holds_alternative<BindTable>(body) || std::holds_alternative<UnbindTable>(body) ||
-             std::holds_alternative<TakeDraft>(body) ||
+             std::holds_alternative<DrainClass>(body) ||
+             std::holds_alternative<ResumeClass>(body) || std::holds_alternative<BindTable>(body) ||
+             std::holds_alternative<UnbindTable>(body) || std::holds_alternative<TakeDraft>(body) ||
              std::holds_alternative<DiscardDraft>(body) || std::holds_alternative<Backup>(body) ||
-             std::holds_alternative<EndSession>(body) || std::holds_alternative<EndSessions>(body));
+             std::holds_alternative<TrimAudit>(body) || std::holds_alternative<EndSession>(body) ||
+             std::holds_alternative<EndSessions>(body));
 }
 
 void FramedService::connection_lost(Error why) {
@@ -133,7 +164,7 @@ void FramedService::connection_lost(Error why) {
         MutexLock lock(mutex_);
         // If the daemon's connection limit was reached, it has read no bytes of this connection.
         const bool overloaded = why.code == ErrorCode::limit_exceeded;
-        reader_fd_ = -1;
+        reading_.fd = -1;
         socket_ = FrameSocket();
         connected_ = false;
         outage_.reason = std::move(why);
@@ -212,13 +243,13 @@ void FramedService::expire() {
 // Completes synchronous calls immediately. Other completions are queued for the reader thread, or
 // called directly if this is another thread.
 void FramedService::deliver(std::vector<CompletedCall> finished) {
-    const bool reads = std::this_thread::get_id() == reader_.get_id();
+    const bool reads = on_reader_thread();
     for (auto& one : finished) {
         if (!one.done) continue;
         if (one.direct || !reads) {
             one.done(std::move(one.reply));
         } else {
-            completions_.push_back(std::move(one));
+            reading_.completions.push_back(std::move(one));
         }
     }
 }

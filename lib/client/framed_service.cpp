@@ -75,6 +75,15 @@ Result<void> fill_in(Call& /*call*/, const EndSession& verb) {
     return {};
 }
 
+Result<void> fill_in(Call& /*call*/, const DrainClass& verb) {
+    if (auto wrong = check_name("the name of the administrator", verb.by)) return *std::move(wrong);
+    return {};
+}
+Result<void> fill_in(Call& /*call*/, const ResumeClass& verb) {
+    if (auto wrong = check_name("the name of the administrator", verb.by)) return *std::move(wrong);
+    return {};
+}
+
 Result<Call> call_of(Request request) {
     return std::visit(
         [](auto& verb) -> Result<Call> {
@@ -145,7 +154,7 @@ Result<std::unique_ptr<RemoteService>> FramedService::begin(std::string path, Fr
         std::unique_ptr<FramedService>(new FramedService(std::move(path), clock, options));
     {
         MutexLock lock(service->mutex_);
-        service->reader_fd_ = socket.fd();
+        service->reading_.fd = socket.fd();
         service->socket_ = std::move(socket);
         service->connected_ = true;
     }
@@ -159,7 +168,8 @@ Result<std::unique_ptr<RemoteService>> FramedService::begin(std::string path, Fr
     }
     // Another clock, for example that of a test, has no relation to that of the daemon.
     if (&clock == &system_clock()) {
-        auto same = check_boot_clock(*pong, before, clock.now().boot, service->path_);
+        auto same =
+            check_boot_clock(*pong, clock.boot_id(), before, clock.now().boot, service->path_);
         if (!same) return std::move(same).error();
     }
     {
@@ -274,7 +284,7 @@ std::vector<Result<SessionInfo>> FramedService::renew(const std::vector<SessionI
 
 // Waits until the reader thread has answered.
 void FramedService::await(Mutex& mutex, CondVar& answered) {
-    if (std::this_thread::get_id() != reader_.get_id()) return answered.wait(mutex);
+    if (!on_reader_thread()) return answered.wait(mutex);
     // This is the reader thread, within a completion. No other thread reads replies, so do it here.
     mutex.unlock();
     step();
@@ -416,13 +426,6 @@ void FramedService::cancel(Ticket ticket) {
 
 // ---- Queries ----
 
-template <typename Body>
-Result<ReplyTo<Body>> FramedService::query(Body body, std::optional<Secret> secret) {
-    auto reply = wait_for({std::move(body), secret, {}}, {});
-    if (!reply) return std::move(reply).error();
-    return std::get<ReplyTo<Body>>(*std::move(reply));
-}
-
 Result<LockView> FramedService::show(std::string_view resource) {
     return query(ShowLock{std::string(resource)});
 }
@@ -485,20 +488,6 @@ std::vector<LockClass> FramedService::classes() {
     return list ? std::move(list->classes) : std::vector<LockClass>();
 }
 
-Result<TableBinding> FramedService::bind_table(const TableBinding& binding) {
-    return query(BindTable{binding});
-}
-
-Result<TableBinding> FramedService::unbind_table(const std::string& table) {
-    return query(UnbindTable{table});
-}
-
-Result<std::vector<TableBinding>> FramedService::bindings() {
-    auto list = query(ListBindings{});
-    if (!list) return std::move(list).error();
-    return std::move(list->bindings);
-}
-
 std::vector<WaitEdge> FramedService::wait_graph() {
     auto list = query(ListWaits{});
     return list ? std::move(list->waits) : std::vector<WaitEdge>();
@@ -520,6 +509,12 @@ Result<std::vector<AuditRow>> FramedService::audit(std::uint64_t after, std::uin
         after = rows.back().sequence;
     }
     return rows;
+}
+
+Result<std::uint64_t> FramedService::trim_audit(std::uint64_t through) {
+    auto trimmed = query(TrimAudit{through});
+    if (!trimmed) return std::move(trimmed).error();
+    return trimmed->rows;
 }
 
 LockStatistics FramedService::statistics() {

@@ -1,4 +1,5 @@
-// The client of a daemon: sends requests as frames over one connection, several at a time.
+// The client of a daemon. It sends requests as frames over one connection, on which several
+// requests can be in progress at the same time.
 //
 //     submit() ─► numbered, kept, sent ─► answered by the reader thread
 //                   │ connection lost
@@ -7,9 +8,8 @@
 //                   └─► fails with `indeterminate`: it is unknown whether it was executed
 //
 // The client never treats a lease as valid for longer than the daemon does. It computes deadlines
-// with this machine's clock, from the time at which the request was sent. From the daemon it uses
-// only durations: the time from the arrival of the request to its decision, and the remaining
-// lease.
+// with this machine's clock, from the time at which the request was sent. It uses only durations of
+// the daemon: the time from the arrival of the request to its decision, and the remaining lease.
 //
 // The methods are in these files:
 //
@@ -18,12 +18,14 @@
 //     framed_closing.cpp    closing
 //     framed_knowledge.cpp  the state of sessions and grants, as learned from replies
 //
-// The client remembers the secret of each session from the reply that contained it and adds it to
-// later calls. For each session that has or wants grants, an AwaitNotices call is always under way,
-// so the daemon reports each event when it is decided. Events are reported once. The replies to
-// renewals contain those whose report was lost with a connection.
+// The client stores the secret of each session from the reply that contains it, and adds it to
+// later calls. For each session that has or wants grants, an AwaitNotices call is always in
+// progress, so that the daemon reports each event as soon as it is decided. The client reports each
+// event once. If a report of the daemon is lost with the connection, the reply to the next renewal
+// contains the event.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -34,6 +36,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <rocklock/clock.hpp>
@@ -50,8 +54,8 @@ namespace rocklock {
 // See RemoteService.
 class FramedService final : public RemoteService {
 public:
-    // Uses a connected socket, and starts with a Ping. Errors: unreachable; limit_exceeded if the
-    // daemon's connection limit is reached.
+    // Creates a client that uses a connected socket, and first sends a Ping. Errors: unreachable;
+    // limit_exceeded if the daemon's connection limit is reached.
     static Result<std::unique_ptr<RemoteService>> begin(std::string path, FrameSocket socket,
                                                         Clock& clock, const RemoteOptions& options);
     // Calls close().
@@ -71,6 +75,7 @@ public:
     std::vector<WaitEdge> wait_graph() override;
     std::vector<Deadlock> recent_deadlocks() override;
     Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) override;
+    Result<std::uint64_t> trim_audit(std::uint64_t through) override;
     LockStatistics statistics() override;
     Result<Outliers> outliers(std::uint32_t limit) override;
     Result<HistoryPage> history(const HistoryRequest& request) override;
@@ -87,6 +92,16 @@ public:
     Result<TableBinding> bind_table(const TableBinding& binding) override;
     Result<TableBinding> unbind_table(const std::string& table) override;
     Result<std::vector<TableBinding>> bindings() override;
+    Result<DraftPage> list_drafts(const DraftsRequest& request) override;
+    Result<Draft> take_draft(const std::string& principal, DraftId draft) override;
+    Result<void> discard_draft(const std::string& principal, DraftId draft) override;
+    std::optional<Secret> secret_of(const SessionId& session) override;
+    std::vector<ExpectedRelease> expect_release(const LockProof& proof) override;
+    void end_expectation(const SessionId& session,
+                         const std::vector<ExpectedRelease>& expected) override;
+    void forget_grant(const SessionId& session, GrantId grant) override;
+    void need_daemon(std::chrono::steady_clock::time_point until) override;
+    void flush_endings() override;
     void begin_closing() override;
     Result<void> close() override;
 
@@ -94,26 +109,28 @@ private:
     using Steady = std::chrono::steady_clock;
     using Replied = std::function<void(Result<Reply>)>;
 
-    // A call that is not answered yet.
+    // A call that is not yet answered.
     struct PendingCall {
         Call call;
         // Null if the caller has already received an error. The reply then only updates
-        // `known_sessions_`, triggers notices and, if `gives_back` is set, the release of the lock.
+        // `known_sessions_` and triggers notices; if `gives_back` is set, it also triggers the
+        // release of the lock.
         Replied done;
-        // The reader may call `done` immediately, because it does not block.
+        // Whether the reader thread may call `done` immediately, because `done` does not block.
         bool direct = false;
-        // The time of the last transmission.
+        // The time at which the call was last sent.
         BootTime sent;
         // The time at which the caller receives an error if there is no reply.
         Steady::time_point give_up;
         // The time at which the wait timeout of the request ends; none if it has no wait timeout.
         std::optional<Steady::time_point> patient_until;
-        // The call was written to a connection, so the daemon may have received it.
+        // Whether the call was written to a connection, so that the daemon may have received it.
         bool was_sent = false;
-        // A connection was lost after the call was sent and before the reply.
+        // Whether a connection was lost after the call was sent and before its reply arrived.
         bool in_doubt = false;
         bool cancelled = false;
-        // If the lock is granted, it is released, because the caller has already received an error.
+        // Whether the lock is to be released if it is granted, because the caller has already
+        // received an error.
         bool gives_back = false;
     };
     struct CompletedCall {
@@ -123,25 +140,25 @@ private:
     };
     struct KnownGrant {
         Grant grant;
-        // The number of the last call when the grant became known.
+        // The number of the last call that had been sent when the grant became known.
         std::uint64_t known_at = 0;
         bool releasing = false;
     };
-    // The state of a session with a known secret.
+    // The state of a session whose secret is known.
     struct KnownSession {
         Secret secret;
         std::map<GrantId, KnownGrant> grants;
         std::chrono::milliseconds lease{};
         BootTime deadline;
-        // The session is bound to the connection. After a restart of the daemon, a renewal binds it
-        // to the new connection.
+        // Whether the session is bound to the connection. If the daemon restarts, the next renewal
+        // binds the session to the new connection.
         bool of_connection = false;
-        // A query is under way, because the lease has expired according to the client's
-        // computation.
+        // Whether a query for the session is in progress, because its lease has expired according
+        // to the client's computation.
         bool checking = false;
         bool closing = false;
         bool over = false;
-        // An AwaitNotices request of the session is under way.
+        // Whether an AwaitNotices call of the session is in progress.
         bool awaiting = false;
         // The `after` of the next AwaitNotices.
         std::uint64_t noticed = 0;
@@ -154,8 +171,17 @@ private:
         Error reason;
         Steady::time_point since;
         Steady::time_point next_attempt;
-        // The time between the last failed attempt and the next one.
+        // The time from the last failed attempt to the next attempt.
         std::chrono::milliseconds pause{};
+        // The thread that runs RemoteOptions::restart. It has finished if `restarting` is false.
+        std::jthread restart;
+        bool restarting = false;
+        // The daemon is not started again before `next_restart`. The pause between two starts
+        // doubles with each start, until there is a connection again.
+        Steady::time_point next_restart{};
+        std::chrono::milliseconds restart_pause{};
+        // A request on another connection needs the daemon until this time.
+        Steady::time_point needed_until{};
     };
     struct Notifications {
         std::vector<LostNotice> lost;
@@ -173,20 +199,26 @@ private:
     void send_pending() ROCKLOCK_REQUIRES(mutex_);
     Steady::time_point give_up_time(const Call& call) const ROCKLOCK_REQUIRES(mutex_);
     Steady::time_point usual_give_up_time(const Call& call) const ROCKLOCK_REQUIRES(mutex_);
-    // Waits until the daemon has decided the releases that were sent, but not longer than until
-    // `closing_until_`.
-    void flush_endings() ROCKLOCK_EXCLUDES(mutex_);
     static Error child_error();
     static Error closed_error();
     std::optional<Error> refusal() const ROCKLOCK_REQUIRES(mutex_);
+    // Sends a call and waits for its reply.
     template <typename Body>
-    Result<ReplyTo<Body>> query(Body body, std::optional<Secret> secret = {});
+    Result<ReplyTo<Body>> query(Body body, std::optional<Secret> secret = {}) {
+        auto reply = wait_for({std::move(body), secret, {}}, {});
+        if (!reply) return std::move(reply).error();
+        return std::get<ReplyTo<Body>>(*std::move(reply));
+    }
+    Result<std::optional<SessionId>> session_of(const std::string& principal)
+        ROCKLOCK_EXCLUDES(mutex_);
     Result<Reply> wait_for(Call call, const std::stop_token& stop);
     void await(Mutex& mutex, CondVar& answered) ROCKLOCK_REQUIRES(mutex);
 
     void read_loop(const std::stop_token& stop);
+    bool on_reader_thread() const;
     void step() ROCKLOCK_EXCLUDES(mutex_);
     void reconnect() ROCKLOCK_EXCLUDES(mutex_);
+    void restart_daemon() ROCKLOCK_REQUIRES(mutex_);
     void connection_lost(Error why) ROCKLOCK_EXCLUDES(mutex_);
     void expire() ROCKLOCK_EXCLUDES(mutex_);
     CompletedCall give_up(std::uint64_t number, PendingCall& pending, const Error& why)
@@ -232,39 +264,44 @@ private:
     };
     Callbacks callbacks_;
 
-    // Used by the reader thread only.
-    int reader_fd_ = -1;
-    FrameReceiver receiver_;
-    std::deque<CompletedCall> completions_;
+    // Used only by the reader thread.
+    struct Reading {
+        int fd = -1;
+        FrameReceiver receiver;
+        std::deque<CompletedCall> completions;
+    };
+    Reading reading_;
 
     Mutex mutex_;
-    // Any thread sends. Only the reader thread receives and replaces the socket.
+    // Any thread can send. Only the reader thread receives, and replaces the socket.
     FrameSocket socket_ ROCKLOCK_GUARDED_BY(mutex_);
     bool connected_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     // True during the first connect and after begin_closing(). A call then fails immediately if
-    // there is no connection, and when the connection is lost.
+    // there is no connection, or when the connection is lost.
     bool hurry_ ROCKLOCK_GUARDED_BY(mutex_) = true;
     bool closed_ ROCKLOCK_GUARDED_BY(mutex_) = false;
-    // Set by begin_closing(): the latest time at which any call gets an error.
+    // Set by begin_closing(): every call that is pending at this time gets an error.
     Steady::time_point closing_until_ ROCKLOCK_GUARDED_BY(mutex_) = Steady::time_point::max();
     Outage outage_ ROCKLOCK_GUARDED_BY(mutex_);
     // No call times out before this time. The reader thread wakes at reader_wakes_at_ at the
     // latest.
     Steady::time_point next_expiry_ ROCKLOCK_GUARDED_BY(mutex_) = Steady::time_point::max();
     Steady::time_point reader_wakes_at_ ROCKLOCK_GUARDED_BY(mutex_);
-    // No session has to be checked before this time.
+    // No session must be checked before this time.
     BootTime next_check_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::max();
     std::uint64_t last_number_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::uint64_t request_ids_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::map<std::uint64_t, PendingCall> pending_calls_ ROCKLOCK_GUARDED_BY(mutex_);
     std::map<SessionId, KnownSession> known_sessions_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The numbers of sessions in `known_sessions_` that have ended, and that have an AwaitNotices
-    // call under way.
+    // `over` is the number of sessions in `known_sessions_` that have ended, and `awaiting` the
+    // number of those for which an AwaitNotices call is in progress.
     struct KnownCounts {
         std::size_t over = 0;
         std::size_t awaiting = 0;
     };
     KnownCounts known_counts_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Set by the reader thread itself, because it may need the id before `reader_` is assigned.
+    std::atomic<std::thread::id> reader_id_;
     // Declared last, because the thread uses all other members.
     std::jthread reader_;
 };

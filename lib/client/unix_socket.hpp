@@ -11,13 +11,13 @@
 
 namespace rocklock {
 
-// The time until the next attempt if the daemon's connection limit is reached.
+// If the daemon's connection limit is reached, the time to wait before the next attempt.
 inline constexpr std::chrono::milliseconds overload_pause{100};
 
 // Returns the address of a path. Errors: invalid_argument if the path is empty or too long.
 Result<sockaddr_un> unix_address(const std::string& path);
 
-// Connects and returns a descriptor that the caller must close. If it fails, returns -1 and sets
+// Connects and returns a descriptor that the caller must close. After an error, returns -1 and sets
 // errno; EAGAIN means that the queue of the listening socket was still full at `deadline`.
 int connect_unix(const std::string& path,
                  std::optional<std::chrono::steady_clock::time_point> deadline = {});

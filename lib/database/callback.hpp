@@ -2,26 +2,27 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/mutex.hpp"
 
 namespace rocklock {
 
-// Whether this thread is running a callback. Such a thread must not wait until running callbacks
-// have returned, because it would wait for itself.
+// Whether this thread is running a callback. If so, the thread must not wait until running
+// callbacks have returned, because it would wait for itself.
 inline thread_local bool in_callback = false;
 
 // A callback that can be replaced or removed at any time. After set() has returned, the old
-// function does not run any more, and the objects that it uses may be destroyed. If set() is called
-// within a callback, the old function may still run.
+// function does not run any more, and the objects that it uses may be destroyed. The exception is a
+// call of set() within a callback: the old function may then still run.
 //
 // Threads: thread-safe. The callback runs without a mutex and may call any function of its session.
 template <typename What>
 class Callback {
 public:
-    // Waits until running calls of the old function have returned, unless it is called within a
-    // callback.
+    // Replaces the function; an empty function removes it. Waits until running calls of the old
+    // function have returned, unless set() is called within a callback.
     void set(std::function<void(What)> callback) {
         MutexLock lock(mutex_);
         callback_.swap(callback);
@@ -29,20 +30,25 @@ public:
     }
 
     void operator()(What what) {
+        std::optional<Running> running;
+        // Declared after `running`, and therefore destroyed before it: the captures of the function
+        // may refer to objects that the caller of set() destroys when the call no longer counts as
+        // running.
         std::function<void(What)> callback;
         {
             MutexLock lock(mutex_);
             if (!callback_) return;
             callback = callback_;
             ++running_;
+            running.emplace(*this);
         }
-        const Running running(*this);
         callback(what);
     }
 
 private:
-    // Marks a call as running. The destructor removes the mark, also if the callback throws an
-    // exception, which is possible on a thread of the owner.
+    // Marks a call as running. The destructor removes the mark, even if the callback throws an
+    // exception. The exception can reach a caller of Database::tick() or close(), which run
+    // callbacks, and the caller can catch it.
     class Running {
     public:
         explicit Running(Callback& called) : called_(called) {}

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/fork.hpp"
+#include "client/manager_program.hpp"
 #include "client/remote_service.hpp"
+#include "client/remote_tables.hpp"
 #include "database/end_sessions.hpp"
 #include "database/item_locks.hpp"
 #include "database/lock_tables.hpp"
@@ -30,9 +32,13 @@ struct Database::State {
     // For an own store only.
     std::unique_ptr<ManagerGate> gate;
     std::unique_ptr<LockTables> lock_tables;
+    // The tables in the own store, or those of the daemon.
     std::unique_ptr<TableService> tables;
+    // For an own store only.
     std::unique_ptr<TableSweeper> sweeper;
     std::unique_ptr<SessionKeeper> keeper;
+    // Whether the usage of users is counted.
+    bool counts_users = false;
     bool closed = false;
     ForkCheck fork_check{};
 
@@ -47,6 +53,18 @@ struct Database::State {
         return manager != nullptr ? manager->tick() : remote->tick();
     }
 
+    // Returns an error if the settings cannot be changed by this object.
+    std::optional<Error> refuse_settings() const {
+        if (remote != nullptr) {
+            return Error(
+                ErrorCode::invalid_argument,
+                "this database is a connection to a daemon: change the settings in the daemon's "
+                "configuration file, and send SIGHUP to the daemon");
+        }
+        if (!fork_check.in_child()) return std::nullopt;
+        return Error(ErrorCode::store_in_use, "this database belongs to the parent process");
+    }
+
     // In a child after a fork, the threads do not exist and the files belong to the parent. The
     // state is therefore not destroyed but leaked.
     static void end(std::unique_ptr<State> state) {
@@ -55,6 +73,10 @@ struct Database::State {
 };
 
 namespace {
+
+// The time for the program to find the manager and, if necessary, to start it. The recovery of a
+// large store can take a minute.
+constexpr std::chrono::milliseconds max_search{70'000};
 
 Error moved_away() {
     return {ErrorCode::invalid_argument,
@@ -100,6 +122,7 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
                      "the durability of a store must be durable or written: with deferred, calls "
                      "would be answered before their changes are kept");
     }
+    if (auto checked = check_retention(options.retention); !checked) return checked.error();
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
     auto state =
         std::make_unique<State>(State{clock, std::move(storage), {}, {}, {}, {}, {}, {}, {}});
@@ -110,7 +133,10 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     manager_options.events_kept = options.events_kept;
     manager_options.timings = options.timings;
     manager_options.slow_wait = options.slow_wait;
+    manager_options.retention = options.retention;
     manager_options.table.user_limits = options.user_limits;
+    manager_options.table.count_users = options.count_users;
+    state->counts_users = options.count_users;
     manager_options.on_slow_wait = std::move(options.on_slow_wait);
     auto manager = LockManager::open(*state->storage, clock, std::move(manager_options));
     if (!manager) return std::move(manager).error();
@@ -122,6 +148,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     table_options.sweep_period = options.sweep_period;
     table_options.region = options.region;
     table_options.user_limits = options.user_limits;
+    table_options.count_users = options.count_users;
+    table_options.retention = options.retention;
     table_options.rehearsal = options.rehearsal;
     table_options.gate = state->gate.get();
     state->lock_tables = std::make_unique<LockTables>(*state->manager);
@@ -145,14 +173,28 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     return Database(std::move(state));
 }
 
-Result<Database> Database::connect(const std::string& socket_path, ConnectOptions options) {
+Result<Database> Database::connect(const std::string& socket_path, const ConnectOptions& options) {
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
     if (options.patience.count() < 0) {
         return Error(ErrorCode::invalid_argument,
                      "patience must not be negative: give 0 not to wait");
     }
-    auto remote =
-        RemoteService::connect(socket_path, clock, {options.patience, options.background});
+    auto path = socket_path;
+    RemoteOptions remote_options{options.patience, options.background};
+    if (path.empty()) {
+        FindManager find{options.program, options.start, max_search};
+        auto found = find_manager(find);
+        if (!found) return std::move(found).error();
+        path = found->socket;
+        if (options.start && found->is_private) {
+            remote_options.restart = [find](const std::stop_token& stop) {
+                auto again = find;
+                again.stop = stop;
+                std::ignore = find_manager(again);
+            };
+        }
+    }
+    auto remote = RemoteService::connect(path, clock, remote_options);
     if (!remote) return std::move(remote).error();
     // There is no local storage, so storage() returns a closed one.
     auto storage = make_memory_storage(clock);
@@ -161,6 +203,11 @@ Result<Database> Database::connect(const std::string& socket_path, ConnectOption
         State{clock, std::move(storage), {}, *std::move(remote), {}, {}, {}, {}, {}});
     state->keeper = std::make_unique<SessionKeeper>(*state->remote, state->remote.get(), clock,
                                                     options.background);
+    state->tables = std::make_unique<RemoteTables>(
+        path, *state->remote, options.patience,
+        [keeper = state->keeper.get()](const SessionId& session, GrantId grant) {
+            keeper->given_up(session, grant);
+        });
     state->remote->on_lost(
         [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });
     state->remote->on_wanted(
@@ -211,6 +258,18 @@ Result<LockClass> Database::delete_class(std::string_view pattern) {
     return state_->service().ask(DeleteClass{std::string(pattern)});
 }
 
+Result<LockClass> Database::drain_class(std::string_view pattern, std::string_view reason,
+                                        std::string_view by) {
+    if (!state_) return moved_away();
+    return state_->service().ask(
+        DrainClass{std::string(pattern), std::string(reason), std::string(by)});
+}
+
+Result<LockClass> Database::resume_class(std::string_view pattern, std::string_view by) {
+    if (!state_) return moved_away();
+    return state_->service().ask(ResumeClass{std::string(pattern), std::string(by)});
+}
+
 std::vector<LockClass> Database::classes() const {
     if (!state_) return {};
     return state_->service().classes();
@@ -244,6 +303,37 @@ LockStatistics Database::statistics() const {
     return state_->service().statistics();
 }
 
+Result<void> Database::set_user_limits(const UserLimits& limits) {
+    if (!state_) return moved_away();
+    if (auto refused = state_->refuse_settings()) return *std::move(refused);
+    const bool limited = (limits.sessions | limits.grants | limits.waiters | limits.lock_bytes |
+                          limits.drafts | limits.table_bytes) != 0;
+    if (limited && !state_->counts_users) {
+        return Error(ErrorCode::invalid_argument,
+                     "the usage of users is not counted: open the database with "
+                     "DatabaseOptions::count_users");
+    }
+    state_->manager->set_user_limits(limits);
+    state_->tables->set_user_limits(limits);
+    return {};
+}
+
+Result<void> Database::set_retention(const Retention& retention) {
+    if (!state_) return moved_away();
+    if (auto refused = state_->refuse_settings()) return *std::move(refused);
+    if (auto checked = check_retention(retention); !checked) return checked;
+    state_->manager->set_retention(retention);
+    state_->tables->set_retention(retention);
+    return {};
+}
+
+Result<void> Database::set_slow_wait(std::chrono::milliseconds slow_wait) {
+    if (!state_) return moved_away();
+    if (auto refused = state_->refuse_settings()) return *std::move(refused);
+    state_->manager->set_slow_wait(slow_wait);
+    return {};
+}
+
 Result<Released> Database::break_grant(GrantId grant, std::string_view by,
                                        std::string_view reason) {
     if (!state_) return moved_away();
@@ -272,27 +362,21 @@ Result<TableService*> Database::tables() {
     if (!state_) return moved_away();
     // The sweeper's thread is started only if the tables are used.
     if (state_->sweeper != nullptr && !state_->fork_check.in_child()) state_->sweeper->start();
-    if (state_->tables != nullptr) return state_->tables.get();
-    return Error(ErrorCode::invalid_argument,
-                 "the tables of a daemon are available over HTTP only: connect an SDK for DynamoDB "
-                 "to its socket, or to the address of its --http");
+    return state_->tables.get();
 }
 
 Result<TableBinding> Database::bind_table(const TableBinding& binding) {
     if (!state_) return moved_away();
-    if (state_->remote != nullptr) return state_->remote->bind_table(binding);
     return state_->tables->bind_table(binding);
 }
 
 Result<TableBinding> Database::unbind_table(const std::string& table) {
     if (!state_) return moved_away();
-    if (state_->remote != nullptr) return state_->remote->unbind_table(table);
     return state_->tables->unbind_table(table);
 }
 
 Result<std::vector<TableBinding>> Database::bindings() const {
     if (!state_) return moved_away();
-    if (state_->remote != nullptr) return state_->remote->bindings();
     return state_->tables->list_bindings();
 }
 

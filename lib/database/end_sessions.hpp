@@ -18,12 +18,13 @@ struct SessionOwner {
     std::optional<std::uint32_t> uid{};
 };
 
-// Ends each live session of the owner. Repeats this for sessions that were opened meanwhile, up
-// to five rounds in total. Returns the number of ended sessions. Blocks for a durable commit of
+// Ends each session of the owner. If sessions of the owner were opened during the call, ends them
+// too, in at most five rounds. Returns the number of ended sessions. Waits for a durable commit for
 // each session.
 //
 // Errors: invalid_argument  `principal`, `by` or `reason` is empty or not a valid name
-//         those of EndSession and of the storage; the sessions before the failed one have ended
+//         those of EndSession and of the storage; the sessions that were ended before the error
+//         stay ended
 Result<std::uint64_t> end_all_sessions(LockService& service, const SessionOwner& owner,
                                        std::string_view by, std::string_view reason);
 

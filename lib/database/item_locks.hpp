@@ -1,4 +1,4 @@
-// The resources to which items belong, and reading items under their locks.
+// Functions that find the resources to which items belong, and that read items under their locks.
 #pragma once
 
 #include <optional>
@@ -18,35 +18,35 @@ namespace rocklock {
 Result<std::optional<std::string>> resource_of(TableService& tables, const std::string& table,
                                                const AttributeMap& key);
 
-// As resource_of(), but fails with invalid_argument if the table is not bound.
+// As resource_of(), but also fails with invalid_argument if the table is not bound.
 Result<std::string> resource_of_bound(TableService& tables, const std::string& table,
                                       const AttributeMap& key);
 
-// Returns the locks of an edit: its additional locks, and the lock of each item, unless an equal
-// lock (same resource and same options) is already included. Errors: as resource_of_bound().
+// Returns the locks of an edit: its additional locks, and the lock of each item. Locks with equal
+// resources and equal options are included only once. Errors: as resource_of_bound().
 Result<std::vector<LockRequest>> locks_of(TableService& tables, const EditRequest& request);
 
 // Returns whether the grant covers a resource, in any mode.
 bool covers_item(const Grant& grant, std::string_view resource);
 
-// Returns whether the session still holds all locks of the grant, except permits, which are not
-// checked. If so, no other session has written the items of these resources since the grant.
+// Returns whether the session still holds all locks of the grant; permits are not checked. If so,
+// no other session has written the items of these resources since the grant was given.
 bool still_held(LockService& service, const Grant& grant);
 
-// Returns grant_ended: the lock was lost while its item was read.
+// Returns the error grant_ended, with a message that the lock was lost while its item was read.
 Error lock_lost_error();
 
 // Reads one item with the proof of its lock. Errors: those of TableService::get_item().
 Result<GetAnswer> read_item(TableService& tables, const std::string& table, const AttributeMap& key,
                             const LockProof& proof);
 
-// Reads items after their locks were granted. A write that an earlier grant permitted either was
-// committed before this grant was given, or fails. Therefore no other session can change the items
-// after they are read here.
+// Reads items after their locks were granted. A write that relies on an earlier grant either was
+// committed before `grant` was given, or fails. No other session can therefore change the items
+// after they were read here.
 //
 // Errors: kind_mismatch      the resource of an item is locked with permits, and permits do not
 //                            protect items
-//         resource_in_use    the binding of a table was changed meanwhile
+//         resource_in_use    the binding of a table was changed during the call
 //         grant_ended        the lock was lost while the items were read
 //         those of TableService::get_item()
 Result<std::vector<ItemUnderLock>> read_under(TableService& tables, LockService& service,

@@ -43,6 +43,7 @@ public:
 
 private:
     static AttributeValue shown(const std::string& value) { return value; }
+    static AttributeValue shown(const std::optional<std::string>& value) { return *value; }
     static AttributeValue shown(bool value) { return AttributeValue(value); }
     template <typename T>
     requires(std::integral<T> && !std::same_as<T, bool>) static AttributeValue shown(T value) {
@@ -60,6 +61,11 @@ private:
     }
     template <typename T>
     requires(std::is_enum_v<T>) static AttributeValue shown(T value) { return word(value); }
+    static AttributeValue shown(const std::vector<std::string>& values) {
+        AttributeList list;
+        for (const std::string& value : values) list.emplace_back(value);
+        return AttributeValue(std::move(list));
+    }
     template <typename T>
     static AttributeValue shown(const std::vector<T>& values) {
         AttributeList list;

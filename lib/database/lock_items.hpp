@@ -1,5 +1,5 @@
-// Converts values of the lock manager to items, with the same members as in the protocol. Durations
-// and tokens are numbers; times are strings.
+// Converts values of the lock manager to items. The items have the members that these values have
+// in the protocol. Durations and tokens become numbers; times become strings.
 #pragma once
 
 #include <rocklock/items/attribute_value.hpp>

@@ -1,4 +1,4 @@
-// The lock table as read-only system tables, whose rows come from the lock manager:
+// The lock table as read-only system tables. The lock manager supplies the rows:
 //
 //     table              key                 item
 //     rocklock.locks     Resource, Grant     a holder
@@ -6,7 +6,7 @@
 //     rocklock.history   Resource, Sequence  an event that is kept
 //     rocklock.classes   Pattern             a class
 //
-// The items have the same members as these values have in the protocol.
+// Each item has the members that the value in the column "item" has in the protocol.
 #pragma once
 
 #include <cstdint>

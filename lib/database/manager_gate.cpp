@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "database/saved_releases.hpp"
 #include "lock/model/names.hpp"
 #include "lock/records/history.hpp"
 #include "lock/records/records.hpp"
@@ -70,20 +71,25 @@ constexpr std::string_view own_note = "removes items that have expired";
 // are failures of the storage or the manager.
 bool is_refusal(ErrorCode code) {
     return code == ErrorCode::conflict || code == ErrorCode::kind_mismatch ||
-           code == ErrorCode::invalid_argument || code == ErrorCode::limit_exceeded;
+           code == ErrorCode::invalid_argument || code == ErrorCode::limit_exceeded ||
+           code == ErrorCode::class_draining;
 }
 
 }  // namespace
 
 Result<LockGate::WriteTerms> ManagerGate::check_write(const LockProof* proof,
                                                       std::string_view resource,
-                                                      std::string& drafts_of) {
+                                                      DraftOwner& drafts_of) {
     if (!resource.empty()) {
         if (auto error = check_name("the resource of the item", resource)) return *std::move(error);
     }
     if (proof == nullptr) return manager_.lock_missing(resource);
-    const auto fence = manager_.fence({proof->session, proof->token, resource}, &drafts_of);
-    if (!fence) return Error(fence.error());
+    LostHolder lost;
+    const auto fence = manager_.fence({proof->session, proof->token, resource}, &lost);
+    if (!fence) {
+        drafts_of = {std::move(lost.principal), lost.uid};
+        return Error(fence.error());
+    }
     return WriteTerms{{Family::locks, records::grant_key(fence->grant), fence->version},
                       fence->until,
                       fence->principal,
@@ -138,8 +144,9 @@ Result<void> ManagerGate::give_up(const SessionId& session, GrantId grant, After
     if (after == AfterSave::release) {
         const auto released = manager_.ask(Release{session, grant});
         if (!released) error = released.error();
-        if (released && released->outcome == Outcome::released && released_) {
-            released_(session, grant);
+        if (released && released->outcome == Outcome::released) {
+            SavedReleases::add(session, grant);
+            if (released_) released_(session, grant);
         }
     } else {
         Convert down;
@@ -168,7 +175,9 @@ Result<std::optional<LockProof>> ManagerGate::try_lock(const std::vector<std::st
     }
     const auto grant = manager_.ask(std::move(acquire));
     if (grant) return std::optional(LockProof{grant->session, grant->token});
-    if (is_refusal(grant.error().code)) return std::optional<LockProof>();
+    // While the disk is almost full, the items stay.
+    const bool full = grant.error().code == ErrorCode::no_space && !storage_.failure();
+    if (full || is_refusal(grant.error().code)) return std::optional<LockProof>();
     return Error(grant.error());
 }
 

@@ -1,5 +1,5 @@
-// Implements LockGate with the lock manager: decides whether the locks allow a read or a write of
-// an item.
+// Implements LockGate, the interface by which tables check locks, with the lock manager: decides
+// whether the locks allow a read or a write of an item.
 #pragma once
 
 #include <functional>
@@ -24,13 +24,13 @@ public:
     // Must be set before the first save.
     void on_released(ReleasedCallback callback) { released_ = std::move(callback); }
 
-    // Completes the releases and downgrades that were committed together with a save but not
+    // Completes those releases and downgrades that were committed together with a save and not
     // executed before a crash. Must be called before all other requests. Errors: those of the
     // storage and of the manager; corrupt.
     Result<void> open();
 
     Result<WriteTerms> check_write(const LockProof* proof, std::string_view resource,
-                                   std::string& drafts_of) override;
+                                   DraftOwner& drafts_of) override;
     Write after_save_record(const WriteTerms& terms, AfterSave after) const override;
     void apply_after_save(const WriteTerms& terms, AfterSave after) override;
     Result<std::optional<LockProof>> try_lock(const std::vector<std::string>& resources) override;
@@ -39,8 +39,8 @@ public:
     Result<bool> check_read(const ReadMark& before, const PlainRead& read) override;
 
 private:
-    // Releases or downgrades a grant after a save. Succeeds if the grant has already ended. Errors:
-    // those of the manager that require another attempt (is_failure()).
+    // Releases or downgrades a grant after a save. Succeeds even if the grant has already ended.
+    // Errors: only those errors of the manager that require another attempt (is_failure()).
     Result<void> give_up(const SessionId& session, GrantId grant, AfterSave after);
 
     LockManager& manager_;

@@ -14,9 +14,14 @@ Error empty_handle() {
             "this handle is empty: it was closed, released, detached or moved"};
 }
 
+// Whether a request needs all of its locks or any one of them.
+enum class Needs : std::uint8_t { all, any };
+
 Acquire acquire_request(const KeptSession& kept, std::vector<LockRequest> locks,
-                        AcquireOptions options) {
+                        AcquireOptions options, Needs needs) {
     Acquire request;
+    request.any = needs == Needs::any;
+    request.priority = options.priority;
     request.session = kept.id;
     request.locks = std::move(locks);
     request.patience = options.patience;
@@ -24,6 +29,7 @@ Acquire acquire_request(const KeptSession& kept, std::vector<LockRequest> locks,
     request.note = std::move(options.note);
     request.metadata = std::move(options.metadata);
     request.max_hold = options.max_hold;
+    request.min_hold = options.min_hold;
     return request;
 }
 
@@ -194,8 +200,19 @@ Result<Guard> Session::acquire(std::string_view resource, AcquireOptions options
 Result<Guard> Session::acquire(std::vector<LockRequest> locks, AcquireOptions options,
                                std::stop_token stop) {
     if (!kept_) return empty_handle();
-    auto grant = kept_->service.ask(acquire_request(*kept_, std::move(locks), std::move(options)),
-                                    std::move(stop));
+    return acquire(acquire_request(*kept_, std::move(locks), std::move(options), Needs::all),
+                   std::move(stop));
+}
+
+Result<Guard> Session::acquire_any(std::vector<LockRequest> locks, AcquireOptions options,
+                                   std::stop_token stop) {
+    if (!kept_) return empty_handle();
+    return acquire(acquire_request(*kept_, std::move(locks), std::move(options), Needs::any),
+                   std::move(stop));
+}
+
+Result<Guard> Session::acquire(Acquire request, std::stop_token stop) {
+    auto grant = kept_->service.ask(std::move(request), std::move(stop));
     if (!grant) return std::move(grant).error();
     kept_->granted(*grant);
     return Guard(kept_, *std::move(grant));
@@ -207,14 +224,28 @@ Ticket Session::async_acquire(std::vector<LockRequest> locks, AcquireOptions opt
         done(empty_handle());
         return {};
     }
+    return submit(acquire_request(*kept_, std::move(locks), std::move(options), Needs::all),
+                  std::move(done));
+}
+
+Ticket Session::async_acquire_any(std::vector<LockRequest> locks, AcquireOptions options,
+                                  std::function<void(Result<Guard>)> done) {
+    if (!kept_) {
+        done(empty_handle());
+        return {};
+    }
+    return submit(acquire_request(*kept_, std::move(locks), std::move(options), Needs::any),
+                  std::move(done));
+}
+
+Ticket Session::submit(Acquire request, std::function<void(Result<Guard>)> done) {
     auto finish = [kept = kept_, done = std::move(done)](Result<Answer> answer) {
         if (!answer) return done(std::move(answer).error());
         Grant grant = std::get<Grant>(*std::move(answer));
         kept->granted(grant);
         done(Guard(kept, std::move(grant)));
     };
-    return kept_->service.submit(acquire_request(*kept_, std::move(locks), std::move(options)),
-                                 std::move(finish));
+    return kept_->service.submit(std::move(request), std::move(finish));
 }
 
 void Session::cancel(Ticket ticket) {

@@ -31,7 +31,9 @@ Result<KeepingTimes> keeping_times(const SessionOptions& options) {
         return invalid(
             "renew_every, warn_at and margin must not be negative: give 0 for the default");
     }
-    if (auto error = check_lease(options.lease)) return *std::move(error);
+    if (options.lease != no_expiry) {
+        if (auto error = check_lease(options.lease)) return *std::move(error);
+    }
     KeepingTimes times;
     times.lease = options.lease;
     times.renew = options.renew;

@@ -1,12 +1,13 @@
-// Keeps the sessions of a program alive: renews them, warns when a lease is about to end, and
-// passes the manager's notices to the owners of the sessions. One thread handles all sessions. It
-// handles a session only when its next check is due.
+// Keeps the sessions of a program: renews them, warns when a lease is about to end, and passes the
+// lock manager's notices to the owners of the sessions. One thread handles all sessions. The thread
+// handles a session only when the next check of the session is due.
 //
 //           renewed                  not renewed in time
 //     kept ─────────► kept     kept ─────────────────────► warned ──► expired: every grant is lost
 //
-// The program never treats a lease as valid for longer than the manager does: it uses the deadline
-// of the manager, on the same clock, and valid() returns false from one margin before the deadline.
+// The program never treats a lease as valid for longer than the lock manager does, because it uses
+// the manager's deadline and the same clock. If KeepingTimes::margin or less is left until the
+// deadline, valid() returns false.
 #pragma once
 
 #include <chrono>
@@ -43,7 +44,8 @@ struct KeepingTimes {
 // Errors: invalid_argument if the times violate the constraints of SessionOptions.
 Result<KeepingTimes> keeping_times(const SessionOptions& options);
 
-// A source of Guard::stop_token(), and the cap of its grant.
+// The source of the tokens that Guard::stop_token() returns for one grant, and the cap of the
+// grant.
 struct StopSource {
     std::stop_source source;
     BootTime cap = BootTime::max();
@@ -77,18 +79,21 @@ struct KeptSession {
     // The time of the manager's decision that set `deadline`.
     BootTime decided ROCKLOCK_GUARDED_BY(mutex){};
     BootTime renew_at ROCKLOCK_GUARDED_BY(mutex){};
-    // The reply to a renewal has not arrived yet.
+    // Whether the reply to a renewal has not yet arrived.
     bool renewing ROCKLOCK_GUARDED_BY(mutex) = false;
     bool warned ROCKLOCK_GUARDED_BY(mutex) = false;
     // Set when the keeper finds that the deadline has passed. No check is needed until there is a
     // later deadline.
     bool expired ROCKLOCK_GUARDED_BY(mutex) = false;
-    // Set when the session has ended or was closed or detached. It is then not renewed any more.
+    // Set when the session has ended, or was closed or detached. The session is then not renewed
+    // any more.
     bool over ROCKLOCK_GUARDED_BY(mutex) = false;
     std::set<GrantId> lost ROCKLOCK_GUARDED_BY(mutex);
-    // The grants that the owner has released, or is about to release, to other sessions.
+    // The grants that the owner has released by an answer to other sessions or by a save. While the
+    // reply to such a request is outstanding, its grant is also in the set, because it may have
+    // been released. Grants in the set are not valid.
     std::set<GrantId> given_up ROCKLOCK_GUARDED_BY(mutex);
-    // The tokens that guards have returned, by grant.
+    // The sources of the stop tokens that Guard::stop_token() has returned, by grant.
     std::map<GrantId, StopSource> stops ROCKLOCK_GUARDED_BY(mutex);
     Callback<const LostNotice&> on_lost;
     Callback<std::chrono::milliseconds> on_warning;
@@ -99,8 +104,8 @@ struct KeptSession {
     // deadline minus the margin.
     BootTime reliable_until(const Grant* grant) const;
     std::stop_token stop_token(const Grant& grant) ROCKLOCK_EXCLUDES(mutex);
-    // Requests the stops of grants that are not valid any more. The callbacks run without the
-    // mutex.
+    // Requests the stops of grants that are not valid any more. No mutex is held while stop
+    // callbacks run.
     void request_stops() ROCKLOCK_EXCLUDES(mutex);
     bool valid(const Grant* grant) const { return clock.now().boot < reliable_until(grant); }
     std::chrono::milliseconds remaining(const Grant* grant) const;
@@ -108,38 +113,42 @@ struct KeptSession {
     void renewed(const SessionInfo& info, std::chrono::milliseconds jitter);
     // Handles a failed renewal: schedules another attempt, unless the session has ended.
     void not_renewed(const Error& error);
-    // Applies a grant, which renews the session too.
+    // Applies the reply to a request that has also renewed the session, because it was granted.
     void granted(const Grant& grant);
-    // Stops the renewal and removes the callbacks. When it returns, no callback runs any more.
+    // Stops the renewal and removes the callbacks. When let_go() has returned, no callback runs any
+    // more.
     void let_go();
-    // Records whether the owner has released a grant to other sessions or is about to. If `gone` is
-    // true, the grant is not valid any more.
+    // If `gone` is true, adds the grant to `given_up`; otherwise removes it from there.
     void give_up(GrantId grant, bool gone);
     Result<void> assert_held(const Grant* grant, std::string_view resource, Mode mode) const;
 
-    // For the keeper. Returns the time of the next check, or none if no check is needed.
+    // The next three functions are for SessionKeeper. Returns the time of the next check, or none
+    // if no check is needed.
     std::optional<BootTime> next_check() const;
     // Returns whether the session must be renewed now. If so, renewed() or not_renewed() must
     // follow.
     bool begin_renewal(BootTime now);
-    // Returns the remaining lease if the owner must be warned now; at most once for each deadline.
+    // Returns the remaining lease if the owner must be warned now, and otherwise none. The owner is
+    // warned at most once for each deadline.
     std::optional<std::chrono::milliseconds> check(BootTime now);
 };
 
-// Renews sessions and delivers their notices; see above. Threads: thread-safe.
+// Renews sessions and delivers notices to their owners; see the beginning of this file. Threads:
+// thread-safe.
 class SessionKeeper {
 public:
-    // If `service` is the client of a daemon, `remote` is the same object; it can renew many
-    // sessions at once. Otherwise `remote` is null.
+    // If `service` is the client of a daemon, `remote` is the same object, because RemoteService
+    // can renew many sessions at once. Otherwise, `remote` is null.
     SessionKeeper(LockService& service, RemoteService* remote, Clock& clock, bool background);
     // Stops the thread.
     ~SessionKeeper();
     SessionKeeper(const SessionKeeper&) = delete;
     SessionKeeper& operator=(const SessionKeeper&) = delete;
 
+    // Adds a session, which is kept from now on.
     std::shared_ptr<KeptSession> keep(const SessionInfo& info, const KeepingTimes& times);
-    // Computes the time of the next check again. Call this after the owner has renewed the session,
-    // or its deadline has changed.
+    // Computes the time of the session's next check again. Must be called after the owner has
+    // renewed the session, or after its deadline has changed in another way.
     void changed(const KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
     // Removes a session that its owner has closed or detached.
     void forget(const KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
@@ -151,8 +160,8 @@ public:
     // Marks a grant as released by a save.
     void given_up(const SessionId& id, GrantId grant);
 
-    // Renews due sessions and delivers notices. Returns the time at which to call it again, or
-    // none.
+    // Renews the sessions that are due, and delivers notices. Returns the time at which work() must
+    // be called again, or none.
     std::optional<BootTime> work();
 
     // Stops the renewal of all sessions and calls on_lost() for every grant that they still hold.
@@ -165,7 +174,7 @@ private:
 
     struct Entry {
         std::shared_ptr<KeptSession> session;
-        // The key of the session in the queue.
+        // The time of the session's entry in `queue_`; none if it has no entry.
         std::optional<BootTime> at;
     };
     // The callbacks to be called for one session, in order.
@@ -178,7 +187,7 @@ private:
     };
 
     std::shared_ptr<KeptSession> find(const SessionId& id) ROCKLOCK_EXCLUDES(mutex_);
-    // Executes one round of the thread. Returns the time of the next round.
+    // Executes one round of the thread. Returns the time of the next round, or none.
     std::optional<BootTime> round() ROCKLOCK_EXCLUDES(mutex_);
     // Renews and checks at most `max_sessions` sessions that are due.
     void attend(std::size_t max_sessions) ROCKLOCK_EXCLUDES(mutex_);

@@ -1,4 +1,5 @@
-// The value of an operand: a reference to a value in an item or a request, or a computed value.
+// The value of an operand. It is a computed value, or a reference to a value in an item or a
+// request.
 #pragma once
 
 #include <utility>

@@ -26,19 +26,22 @@ struct Condition {
 
 // Looks up the placeholders of a condition, and performs all checks that do not need an item.
 //
-// Errors: invalid_argument  the first fault, with DynamoDB's message: an undefined placeholder, a
-//                           wrong number of operands, equal operands, wrong types
+// Errors: invalid_argument  for the first clause that has an error, with DynamoDB's message. If a
+//                           clause has several errors, the one that is first in this list is
+//                           reported: an undefined placeholder; a wrong number of operands; a path
+//                           that is the first operand and also another one; a wrong type or value
+//                           of an operand
 Result<Condition> bind_condition(std::shared_ptr<const ConditionTree> tree, Binder& binder);
 
-// Returns whether the condition is true for the item. For an item that does not exist, the caller
-// passes an empty item.
+// Returns whether the condition is true for the item. If the item does not exist, the caller must
+// pass an empty item.
 bool holds(const Condition& condition, const Item& item);
 
-// Returns the attributes that the condition reads, each once, ordered by name.
+// Returns the attributes that the condition reads, without duplicates, ordered by name.
 std::vector<std::string_view> attributes(const Condition& condition);
 
-// Returns the attributes that have an element which the condition reads (`a` for `a.b` and `a[0]`),
-// in the order of the text.
+// Returns the first name of each path in the condition that has two or more steps, for example `a`
+// for `a.b` and for `a[0]`. The result may contain an attribute more than once.
 std::vector<std::string_view> nested_attributes(const Condition& condition);
 
 }  // namespace rocklock::expression

@@ -14,13 +14,13 @@
 
 namespace rocklock::expression {
 
-// A condition on one attribute. It has not been compared with the key attributes of a table yet.
+// A condition on one attribute, before it is compared with the key attributes of a table.
 //
 // Lifetime: borrows from the expression or the legacy parameters.
 struct KeyClause {
     std::string_view attribute;
     ComparisonOperator comparison = ComparisonOperator::eq;
-    // The operands of `comparison`, as many as it requires.
+    // The operands of `comparison`. Their number is the one that the operator requires.
     std::vector<const AttributeValue*> values;
 };
 
@@ -41,8 +41,8 @@ struct RangeBound {
     bool inclusive = true;
 };
 
-// A hash key, and optional restrictions of the range key: from `lower` to `upper`, or those that
-// begin with `prefix`.
+// The value of the hash key, and an optional restriction of the range key. The restriction allows
+// the values from `lower` to `upper`, or the values that begin with `prefix`.
 struct KeyRange {
     AttributeValue hash;
     std::optional<RangeBound> lower;

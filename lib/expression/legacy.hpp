@@ -1,7 +1,7 @@
-// Converts the legacy parameters to the same trees as expressions: Expected, QueryFilter,
-// ScanFilter, KeyConditions, AttributeUpdates and AttributesToGet.
+// Converts the legacy parameters Expected, QueryFilter, ScanFilter, KeyConditions, AttributeUpdates
+// and AttributesToGet. The results are the same trees as for expressions.
 //
-// In legacy parameters, an attribute name is not a path: a dot is a part of the name. All results
+// In legacy parameters, an attribute name is not a path, and a dot is part of the name. All results
 // borrow from the parameters.
 #pragma once
 
@@ -20,10 +20,10 @@
 
 namespace rocklock::expression {
 
-// Returns the name that requests use, such as "BEGINS_WITH".
+// Returns the name of the operator in requests, such as "BEGINS_WITH".
 std::string_view to_string(ComparisonOperator comparison);
 
-// Return none if the list is empty, because an empty list is not a condition.
+// Return nullopt if the list is empty, because an empty list is not a condition.
 //
 // Errors: invalid_argument  the first fault, with DynamoDB's message
 Result<std::optional<Condition>> legacy_condition(const std::vector<ExpectedAttribute>& expected,

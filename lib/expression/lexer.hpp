@@ -39,21 +39,22 @@ enum class TokenKind : std::uint8_t {
     dot,
     plus,
     minus,
-    // A character that no expression contains.
+    // A character that is not allowed in expressions.
     other,
 };
 
 struct Token {
     TokenKind kind = TokenKind::end;
-    // The position in the text.
+    // The position of the token in the text.
     std::uint32_t begin = 0;
     std::uint32_t size = 0;
 
     std::uint32_t end() const { return begin + size; }
 };
 
-// Returns the first token at or after `position`, or a token of the kind `end` if there is none.
-// Never fails: invalid characters become tokens of the kind `other`.
+// Returns the first token at or after `position`, or a token of the kind `end` if there is no
+// further token. This function cannot fail. It returns invalid characters as tokens of the kind
+// `other`.
 Token next_token(std::string_view text, std::size_t position);
 
 }  // namespace rocklock::expression

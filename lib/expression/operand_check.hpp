@@ -15,7 +15,8 @@ std::string operand_count_text(NodeKind kind, std::uint32_t count);
 std::string operand_type_text(NodeKind kind, std::string_view type);
 std::string path_required_text(NodeKind kind);
 
-// Returns the name of a type as in the messages of ADD, DELETE and AttributeUpdates: "STRING_SET".
+// Returns the name of a type in the messages of ADD, DELETE and AttributeUpdates, for example
+// "STRING_SET".
 std::string_view long_name(AttributeType type);
 
 bool is_set(AttributeType type);
@@ -26,12 +27,12 @@ public:
     OperandBinder(const OperandTree& tree, Bindings& bindings, Binder& binder)
         : tree_(tree), bindings_(bindings), binder_(binder) {}
 
-    // If `node` is a path or a value, looks up its placeholders and returns true. Otherwise returns
-    // false.
+    // If `node` is a path or a value, looks up its placeholders and returns true. Otherwise,
+    // returns false.
     bool bind(const Node& node);
     void bind_path(const Path& path);
 
-    // Returns the type of a value or of size(). Returns none if the type depends on the item.
+    // Returns the type of a value or of size(). Returns nullopt if the type depends on the item.
     std::optional<AttributeType> type_of(const Node& node) const;
 
     // The message for the first undefined placeholder.
@@ -43,7 +44,8 @@ private:
     Binder& binder_;
 };
 
-// Looks up the names of a path. Returns the message for the first undefined name, or none.
+// Looks up the names of a path. Returns the message for the first undefined name, or nullopt if all
+// names are defined.
 std::optional<std::string> bind_names(const Tree& tree, const Path& path, Bindings& bindings,
                                       Binder& binder);
 

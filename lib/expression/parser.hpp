@@ -1,10 +1,10 @@
 // Parses the texts of expressions.
 //
 // The parser finds the faults that do not depend on the placeholders. Like DynamoDB, it reports
-// them before all faults of placeholders, in this order: empty text, text too long, syntax,
+// these faults before all faults of placeholders. The order is: empty text, text too long, syntax,
 // redundant parentheses, functions, list indexes, reserved words, path depth, number of operators.
-// In an update, reserved words are checked before functions, and repeated sections after the path
-// depth.
+// In an update, reserved words are checked before functions, and repeated sections are checked
+// after the path depth.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline constexpr std::size_t max_operators = 300;
 inline constexpr std::size_t max_in_operands = 100;
 inline constexpr std::size_t max_path_steps = 32;
 
-// `kind` is condition, key_condition or filter, and is only used in messages.
+// `kind` must be condition, key_condition or filter. It is used only in messages.
 //
 // Errors: invalid_argument  the first fault of the text, with DynamoDB's message
 Result<ConditionTree> parse_condition(ExpressionKind kind, std::string_view text);

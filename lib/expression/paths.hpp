@@ -1,4 +1,4 @@
-// The paths of a tree together with the names of its placeholders.
+// The paths of a tree, with the names that the placeholders of the tree stand for.
 #pragma once
 
 #include <compare>
@@ -25,10 +25,10 @@ public:
     // Returns the attribute with which the path begins.
     std::string_view attribute(const Path& path) const { return name(steps(path).front()); }
 
-    // Returns the value at the path, or nullptr if there is none.
+    // Returns the value at the path, or nullptr if the item has no such value.
     const AttributeValue* find(const Item& item, const Path& path) const;
 
-    // Compares step by step: names are before indexes, and names are compared by their bytes.
+    // Compares two steps. Names are less than indexes, and names are compared by their bytes.
     std::strong_ordering compare(const PathStep& left, const PathStep& right) const;
     std::strong_ordering compare(const Path& left, const Path& right) const;
 
@@ -37,9 +37,10 @@ public:
 
     // Returns the paths in the order of compare().
     std::vector<Path> sorted(std::span<const Path> paths) const;
-    // Returns a message if two paths overlap (they are equal, or one is a prefix of the other), or
-    // conflict (one has a name and the other an index at the same position). Reports the first such
-    // pair in the order of `paths`, overlaps before conflicts.
+    // Returns a message if two paths overlap or conflict. Two paths overlap if they are equal or
+    // one is a prefix of the other. They conflict if one has a name and the other has an index at
+    // the same position. Reports the first such pair in the order of `paths`, and overlaps before
+    // conflicts.
     std::optional<std::string> find_conflict(std::span<const Path> paths) const;
 
 private:
@@ -52,12 +53,12 @@ private:
     const Bindings& bindings_;
 };
 
-// Returns the attributes that have an element which an operand of the tree reads (`a` for `a.b` and
-// `a[0]`), in the order of the text.
+// Returns the attributes of which an operand of the tree reads an element, for example `a` for
+// `a.b` and for `a[0]`. Their order is that of the text.
 std::vector<std::string_view> nested_attributes(const OperandTree& tree, const Paths& paths);
 
-// Returns the element of `value` to which the step leads, or nullptr. `name` is the name of a step
-// that is not an index.
+// Returns the element of `value` to which the step leads, or nullptr if there is no such element.
+// If the step is not an index, `name` is its name.
 const AttributeValue* member(const AttributeValue& value, const PathStep& step,
                              std::string_view name);
 

@@ -1,4 +1,4 @@
-// The names and values that a request gives for the placeholders of its expressions.
+// The names and values with which a request defines the placeholders of its expressions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace rocklock::expression {
 
-// The name or value of each placeholder of a tree, by its index in the tree.
+// The name or value of each placeholder of a tree, by the index of the placeholder in the tree.
 //
 // Lifetime: borrows the names and values from the request.
 struct Bindings {
@@ -22,15 +22,16 @@ struct Bindings {
     std::vector<const AttributeValue*> values;
 };
 
-// Looks up placeholders in a request, and remembers which were used, since an unused placeholder is
-// an error. One Binder is used for all expressions of a request.
+// Looks up placeholders in a request. Also records which placeholders were used, since an unused
+// placeholder is an error. One Binder is used for all expressions of a request.
 //
-// Lifetime: borrows the placeholders; the Bindings that are made with it borrow them too.
+// Lifetime: borrows the placeholders of the request. Bindings that are made with a Binder borrow
+//           them, too.
 class Binder {
 public:
     explicit Binder(const Placeholders& placeholders);
 
-    // Checks the placeholders themselves. Must be called before any expression is bound.
+    // Checks the placeholders of the request. Must be called before any expression is bound.
     std::optional<Error> check() const;
 
     // Return the name or the value, or nullptr if the placeholder is undefined.
@@ -48,7 +49,8 @@ private:
     class UsageTable {
     public:
         explicit UsageTable(const std::optional<std::vector<Entry>>& entries);
-        // Marks a placeholder as used. Returns its entry, or nullptr if there is none.
+        // Marks a placeholder as used. Returns its entry, or nullptr if the placeholder is
+        // undefined.
         const Entry* use(std::string_view placeholder);
         // Returns the unused placeholders, as in "{:a, :b}", or an empty string if all were used.
         std::string unused() const;
@@ -66,7 +68,7 @@ private:
     UsageTable<ValuePlaceholder> values_;
 };
 
-// Returns the error for an invalid value of a placeholder. `text` describes the fault of the value.
+// Returns the error for an invalid value of a placeholder. `text` states why the value is invalid.
 Error invalid_value(std::string_view text, std::string_view placeholder);
 
 // Return the messages for undefined placeholders.

@@ -1,5 +1,5 @@
-// Selects parts of an item: for ProjectionExpression, for AttributesToGet, and for the attributes
-// that UPDATED_OLD and UPDATED_NEW return.
+// Selects parts of an item. Used for ProjectionExpression, for AttributesToGet, and for the
+// attributes that UPDATED_OLD and UPDATED_NEW return.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@
 
 namespace rocklock::expression {
 
-// Paths, and the names that their placeholders stand for. Lifetime: borrows the placeholders.
+// Paths, with the names that their placeholders stand for. Lifetime: borrows the placeholders.
 struct Projection {
     std::shared_ptr<const Tree> tree;
     Bindings bindings;
-    // In the order of Paths::compare(), so that paths through the same value are adjacent. No
-    // path is a prefix of another.
+    // The paths in the order of Paths::compare(), so that paths through the same value are
+    // adjacent. No path is a prefix of another one.
     std::vector<Path> ordered;
 
     Paths paths() const { return Paths(*tree, bindings); }
@@ -34,14 +34,15 @@ Result<Projection> bind_projection(const std::shared_ptr<const ProjectionTree>& 
                                    Binder& binder);
 
 // Returns the parts of the item to which the paths lead, nested as in the item. A list contains
-// only the selected elements, in their order. Absent parts are omitted, and so are maps and lists
-// that would be empty because of that.
+// only the selected elements, in their order. Absent parts are omitted. Maps and lists that would
+// therefore be empty are omitted, too.
 Item project(const Projection& projection, const Item& item);
 
-// Returns the attributes that the projection reads, each once, ordered by name.
+// Returns the attributes that the projection reads, without duplicates, ordered by name.
 std::vector<std::string_view> attributes(const Projection& projection);
 
-// Returns the attributes that have an element which the projection reads: `a` for `a.b` and `a[0]`.
+// Returns the attributes of which the projection reads an element, for example `a` for `a.b` and
+// for `a[0]`.
 std::vector<std::string_view> nested_attributes(const Projection& projection);
 
 }  // namespace rocklock::expression

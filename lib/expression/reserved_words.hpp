@@ -1,4 +1,4 @@
-// The reserved words, which an expression cannot use as attribute names.
+// The reserved words of expressions, which cannot be written as attribute names.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The part that the parsers of all expressions have in common: tokens, paths, operands, and faults.
+// The common part of the parsers of all expressions, for tokens, paths, operands and faults.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,9 @@ std::optional<Error> unreadable(ExpressionKind kind, std::string_view text);
 
 // Reads tokens, and adds the steps of paths and the placeholders of names to `tree`.
 //
-// After a syntax error, functions return none or false, and parsing stops. Other faults are
-// remembered, the first of each kind, because a later syntax error is reported before them.
+// After a syntax error, functions return nullopt or false, and parsing stops. Other faults do not
+// stop the parser, because a later syntax error is reported before them. The first fault of each
+// kind is recorded.
 class TextReader {
 public:
     explicit TextReader(Tree& tree);
@@ -60,17 +61,17 @@ public:
     };
     // Takes the name of a function and the opening parenthesis, and enters a nested level.
     std::optional<Function> begin_function();
-    // Remembers a fault if the function does not exist, or is not allowed in this expression.
+    // Records a fault if the function does not exist, or is not allowed in this expression.
     // `expression` is "a condition" or "an update".
     void check_function(const Function& function, bool allowed, std::string_view expression);
 
     void count_operator() { ++operators_; }
-    // Remember a fault.
+    // Record a fault.
     void report_redundant_parentheses() { redundant_parentheses_ = true; }
     void report_misused_function(std::string_view name);
     void report_repeated_section(std::string_view name);
 
-    // Returns the fault that DynamoDB reports first, or none.
+    // Returns the recorded fault that DynamoDB reports first, or nullopt if there are no faults.
     std::optional<Error> first_fault() const;
 
 private:
@@ -86,7 +87,7 @@ private:
     Token current_;
     std::size_t depth_ = 0;
     std::size_t operators_ = 0;
-    // Parsing stopped because the nesting is too deep for any valid expression.
+    // True if parsing has stopped because the nesting is too deep for any valid expression.
     bool nesting_limit_exceeded_ = false;
     bool redundant_parentheses_ = false;
     std::optional<std::string> syntax_;
@@ -108,8 +109,8 @@ public:
     }
     std::uint32_t add_value(const Placeholder& placeholder);
 
-    // To make a node with operands: call `mark = begin()`, push() each operand, and finish(kind,
-    // mark).
+    // To make a node with operands, call `mark = begin()`, then push() for each operand, then
+    // finish(kind, mark).
     std::size_t begin() const { return waiting_.size(); }
     void push(std::uint32_t node) { waiting_.push_back(node); }
     std::uint32_t finish(NodeKind kind, std::size_t mark);

@@ -1,4 +1,4 @@
-// Parsed expressions: plain data, without the values of a request.
+// Parsed expressions. They are plain data, without the values of a request.
 //
 // A tree is immutable after parsing and can be shared. The values of its placeholders are looked up
 // for each request (placeholders.hpp). The parts of a tree are elements of a few arrays and refer
@@ -16,9 +16,9 @@ namespace rocklock::expression {
 
 struct PathStep {
     enum class Kind : std::uint8_t {
-        // `.name`, as in the text.
+        // `.name`. The name is in the text.
         name,
-        // `.#name`; `number` is its index in Tree::names.
+        // `.#name`. `number` is the index of the placeholder in Tree::names.
         placeholder,
         // `[number]`.
         index,
@@ -30,7 +30,7 @@ struct PathStep {
     std::uint32_t size = 0;
 };
 
-// `count` steps in Tree::steps, beginning at `first`.
+// A path consists of `count` steps in Tree::steps, beginning at `first`.
 struct Path {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -88,7 +88,7 @@ struct Node {
 std::string_view operator_name(NodeKind kind);
 
 struct Tree {
-    // The parameter of the request, for messages.
+    // The parameter of the request that contained the expression, for messages.
     ExpressionKind kind = ExpressionKind::condition;
     std::string text;
     std::vector<PathStep> steps;
@@ -133,8 +133,8 @@ struct UpdateAction {
 
 struct UpdateTree : OperandTree {
     std::vector<UpdateAction> actions;
-    // Whether the tree was made from AttributeUpdates. ADD can then also append to lists, and some
-    // messages differ.
+    // Whether the tree was made from AttributeUpdates. If so, ADD can also append to lists, and
+    // some messages differ.
     bool legacy = false;
 };
 

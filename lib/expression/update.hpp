@@ -23,7 +23,7 @@ struct Update {
     Paths paths() const { return Paths(*tree, bindings); }
 };
 
-// Looks up the placeholders of an update, and makes all checks that need no item.
+// Looks up the placeholders of an update, and performs all checks that do not need an item.
 //
 // Errors: invalid_argument  the first fault, with DynamoDB's message: an undefined placeholder,
 //                           paths that overlap or conflict, wrong operands
@@ -32,8 +32,8 @@ Result<Update> bind_update(std::shared_ptr<const UpdateTree> tree, Binder& binde
 // Returns an error if the update changes a key attribute.
 std::optional<Error> check_keys(const Update& update, std::span<const std::string_view> keys);
 
-// Returns the attributes that have an element which the update changes or reads: `a` for `a.b` and
-// `a[0]`.
+// Returns the attributes of which the update changes or reads an element, for example `a` for `a.b`
+// and for `a[0]`.
 std::vector<std::string_view> nested_attributes(const Update& update);
 
 // Returns whether the update consists of REMOVE and DELETE actions only. Such an update does not
@@ -41,8 +41,9 @@ std::vector<std::string_view> nested_attributes(const Update& update);
 bool only_takes_away(const Update& update);
 
 // Returns the item after the update. All operands are evaluated on `item`, the state before the
-// update. In a list, elements are set first; elements beyond the end are appended in the order of
-// their indexes. Then elements are removed, by their indexes before the update.
+// update. In a list, elements are set first. Elements beyond the end are appended in the order of
+// their indexes. Then elements are removed. The indexes of removed elements are those before the
+// update.
 //
 // If the item does not exist, `existed` is false and `item` contains its key.
 //
@@ -50,8 +51,8 @@ bool only_takes_away(const Update& update);
 //                           type, a path is invalid for the item, or a number is out of range
 Result<Item> apply(const Update& update, const Item& item, bool existed);
 
-// Returns the paths that the update sets or removes. If project() is called with this projection,
-// it returns UPDATED_OLD for the item before the update, and UPDATED_NEW for the item after it.
+// Returns the paths that the update sets or removes. With this projection, project() returns
+// UPDATED_OLD for the item before the update, and UPDATED_NEW for the item after the update.
 Projection updated_paths(const Update& update);
 
 }  // namespace rocklock::expression

@@ -29,7 +29,7 @@ constexpr int bit_width(Uint128 value) {
                                       : std::bit_width(low_half(value)));
 }
 
-// Returns the number of decimal digits; 0 for the value 0.
+// Returns the number of decimal digits. Returns 0 for the value 0.
 constexpr int digit_count(Uint128 value) {
     // 1233 / 4096 approximates log10(2), with sufficient precision for 128 bits.
     const auto estimate = static_cast<std::size_t>(bit_width(value) * 1233 >> 12);
@@ -49,7 +49,7 @@ constexpr int strip_zeros(Uint128& value) {
     return stripped;
 }
 
-// Divides by two and rounds down, also for negative values.
+// Divides by two and rounds down, also if the value is negative.
 constexpr int half_down(int value) { return value >> 1; }
 
 // The decimal digits of an integer of up to 128 bits.

@@ -1,7 +1,8 @@
-// Encodes items and values as bytes, in the form in which they are stored, and decodes them.
+// Encodes items and values as the bytes that are stored, and decodes them.
 //
 // docs/storage_format.md, "Items", defines each byte. Equal items have equal bytes: attributes and
-// members of sets are sorted, a number has one form, and lengths have their shortest form.
+// members of sets are sorted, each number has exactly one encoding, and lengths have their shortest
+// encoding.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ constexpr std::uint8_t item_format = 1;
 void append_item(std::string& out, const Item& item);
 void append_value(std::string& out, const AttributeValue& value);
 
-// Decode an item or a value. For bytes that are not the result of an encoding, they return an
-// error. The memory that they use is proportional to the number of bytes.
+// Decode an item or a value. If the bytes are not the result of an encoding, return an error. The
+// memory that these functions use is proportional to the number of bytes.
 //
 // Errors: corrupt       the bytes are damaged; the message names the position
 //         newer_format  the item was written by a newer version

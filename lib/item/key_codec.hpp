@@ -1,4 +1,4 @@
-// Encodes keys as bytes that sort like their values.
+// Encodes keys as bytes that have the same order as the values of the keys.
 //
 // docs/storage_format.md, "Keys of items", defines each byte. The key of an item consists of its
 // partition and, if the table has a range key, the value of the range key:
@@ -6,9 +6,10 @@
 //     hash, 4 bytes │ value of the hash key │ value of the range key
 //
 // No encoded value is a prefix of another one. Therefore, all keys that begin with the bytes of a
-// partition belong to this partition and are ordered by their range keys. Bytes after the range key
-// (in an index, the key of the item) do not change this order. Partitions are ordered by their
-// hash, which distributes them evenly. A segment of a parallel scan is a range of hashes.
+// partition belong to this partition and are ordered by their range keys. In an index, the key of
+// the item follows after the range key; these bytes do not change this order. Partitions are
+// ordered by their hash, which distributes them evenly. A segment of a parallel scan is a range of
+// hashes.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +33,13 @@ void append_key_prefix(std::string& out, const AttributeValue& value);
 void append_partition(std::string& out, const AttributeValue& value);
 
 // Remove an encoded value, or a partition with its hash, from the front of `bytes` and return the
-// value. If `bytes` does not begin with one, return none and do not change `bytes`.
+// value. If `bytes` does not begin with such an encoding, return nullopt and do not change `bytes`.
 std::optional<AttributeValue> take_key_value(std::string_view& bytes);
 std::optional<AttributeValue> take_partition(std::string_view& bytes);
 
 // Returns the exclusive end of the range of keys that begin with `prefix`: the smallest string that
-// sorts after all of them. Returns an empty string if there is none, because `prefix` is empty or
-// contains only 0xFF bytes.
+// is greater than all of these keys. If `prefix` is empty or contains only 0xFF bytes, there is no
+// such string, and the result is empty.
 std::string end_of_prefix(std::string_view prefix);
 
 // The range of hashes of one segment. Includes `first` and `last`.

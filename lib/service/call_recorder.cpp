@@ -48,11 +48,18 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
         log("put_class", "a class was saved", {{"pattern", put->lock_class.pattern}});
     } else if (const auto* gone = std::get_if<DeleteClass>(&call.body)) {
         log("delete_class", "a class was deleted", {{"pattern", gone->pattern}});
+    } else if (const auto* drain = std::get_if<DrainClass>(&call.body)) {
+        log("drain_class", "a class was drained",
+            {{"pattern", drain->pattern}, {"reason", drain->reason}});
+    } else if (const auto* resume = std::get_if<ResumeClass>(&call.body)) {
+        log("resume_class", "a class was resumed", {{"pattern", resume->pattern}});
     } else if (const auto* bind = std::get_if<BindTable>(&call.body)) {
         log("bind_table", "a table was bound to resources",
             {{"table", bind->binding.table}, {"resource", bind->binding.resource}});
     } else if (const auto* unbind = std::get_if<UnbindTable>(&call.body)) {
         log("unbind_table", "a table was unbound from resources", {{"table", unbind->table}});
+    } else if (const auto* trim = std::get_if<TrimAudit>(&call.body)) {
+        log("trim_audit", "rows of the audit log were deleted", {{"through", trim->through}});
     } else if (const auto* backup = std::get_if<Backup>(&call.body)) {
         log("backup", "the store was backed up", {{"directory", backup->directory}});
     }
@@ -65,7 +72,8 @@ bool is_decision(const CallBody& body) {
     return std::visit(
         [](const auto& verb) {
             using Verb = std::decay_t<decltype(verb)>;
-            using Changes = std::variant<BindTable, UnbindTable, TakeDraft, DiscardDraft>;
+            using Changes =
+                std::variant<BindTable, UnbindTable, TakeDraft, DiscardDraft, TrimAudit>;
             return is_one_of<Verb, Request> || is_one_of<Verb, Changes>;
         },
         body);
@@ -80,9 +88,11 @@ std::vector<std::string_view> verb_names() {
 }  // namespace
 
 CallRecorder::CallRecorder(std::function<void(const LogEvent&)> log,
-                           std::function<void(const Error&)> storage_failed)
+                           std::function<void(const Error&)> storage_failed,
+                           std::function<bool()> has_failed)
     : log_(std::move(log)),
       storage_failed_(std::move(storage_failed)),
+      has_failed_(std::move(has_failed)),
       counters_("", "verb", verb_names()) {}
 
 Dispatcher::Done CallRecorder::observe(const Call& call, const Caller& caller,
@@ -107,7 +117,8 @@ Dispatcher::Done CallRecorder::observe(const Call& call, const Caller& caller,
 void CallRecorder::judge(const Error& error) {
     const bool storage = error.code == ErrorCode::io_error || error.code == ErrorCode::no_space ||
                          error.code == ErrorCode::corrupt;
-    if (storage && !failed_.exchange(true)) storage_failed_(error);
+    const bool refused = error.code == ErrorCode::no_space && has_failed_ && !has_failed_();
+    if (storage && !refused && !failed_.exchange(true)) storage_failed_(error);
 }
 
 }  // namespace rocklock

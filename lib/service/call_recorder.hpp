@@ -1,5 +1,5 @@
-// Observes each call and its reply: counts them, logs the actions of administrators, and reports a
-// failure of the storage.
+// Observes each call and its reply: counts the calls, logs the actions of administrators, and
+// reports a failure of the storage.
 #pragma once
 
 #include <atomic>
@@ -14,16 +14,21 @@ namespace rocklock {
 // Threads: thread-safe.
 class CallRecorder final : public CallObserver {
 public:
-    // Both functions can be called on any thread: `log` for each event, and `storage_failed` once,
-    // after the caller has received its reply.
+    // The functions can be called on any thread. `log` is called for each event that is to be
+    // logged. `storage_failed` is called once if the storage has failed, after the caller of the
+    // failed call has received its reply. `has_failed` is called after the error no_space, because
+    // a store also returns this error while the disk is almost full; it must return whether the
+    // storage has failed. If `has_failed` is empty, no_space always counts as a failure of the
+    // storage.
     CallRecorder(std::function<void(const LogEvent&)> log,
-                 std::function<void(const Error&)> storage_failed);
+                 std::function<void(const Error&)> storage_failed,
+                 std::function<bool()> has_failed = {});
 
     Dispatcher::Done observe(const Call& call, const Caller& caller,
                              Dispatcher::Done done) override;
 
-    // Checks an error that the request did not cause, of a call for tables. If the error means that
-    // the storage has failed, reports the failure.
+    // Must be called when a request for tables has failed with an error that the request did not
+    // cause. If the error means that the storage has failed, reports the failure.
     void judge(const Error& error);
 
     const CallCounters& counters() const { return counters_; }
@@ -32,6 +37,7 @@ public:
 private:
     const std::function<void(const LogEvent&)> log_;
     const std::function<void(const Error&)> storage_failed_;
+    const std::function<bool()> has_failed_;
     CallCounters counters_;
     std::atomic<bool> failed_{false};
 };

@@ -1,19 +1,21 @@
 // The state of one connected client: its waiting calls, the sessions that end with its connection,
-// and the grants that the client has not confirmed.
+// and the grants that the client has not yet confirmed.
 //
 //     asked ──► waiting ──► answered ──► placed in the output ──► confirmed by a later request
-//                  └─ hang_up() ──► cancelled; a grant is released if the client cannot have read
-//                                   the response
+//                  │            └────────────┬────────┘
+//                  ▼ hang_up()               ▼ hang_up(), and the response may not have been read
+//              cancelled                 the grant is returned to the lock manager
 //
-// A request confirms the responses that were completely sent before its first byte was read. When
-// the client disconnects, an unconfirmed grant is returned to the lock manager if its response was
-// not completely sent, or if the socket reports that the client may not have read it. The lock
-// manager releases a returned grant, unless a call on any connection has shown that the client has
-// received the grant.
+// A request of the client confirms the responses that were completely sent before the first byte of
+// the request was read. When the client disconnects, an unconfirmed grant is returned to the lock
+// manager in two cases: its response was not completely sent, or the socket reports that the client
+// may not have read it. The lock manager releases a returned grant, unless a call on any connection
+// has shown that the client has received the grant.
 //
-// A grant that was requested with a request id is not released, because a retry of the client must
-// get the same grant. If the client does not retry, the grant ends when its session ends with its
-// process or its lease.
+// A grant is not returned if the client can get it again with another request: with the same
+// request id, or, if the request named a session and had Held::join, by joining the grant. If the
+// client does not send such a request, the grant ends with its session: when the lease expires, or
+// when the processes to which the session is bound have ended.
 #pragma once
 
 #include <atomic>
@@ -34,8 +36,8 @@
 namespace rocklock {
 
 // Threads:  thread-safe.
-// Lifetime: borrows the dispatcher. Owned by shared pointers, because replies may arrive after the
-//           client has disconnected.
+// Lifetime: borrows the dispatcher. The object is owned by shared pointers, because replies may
+//           arrive after the client has disconnected.
 class ClientSession : public std::enable_shared_from_this<ClientSession> {
 public:
     ClientSession(Dispatcher& dispatcher, const Caller& caller)
@@ -45,52 +47,60 @@ public:
     ClientSession(const ClientSession&) = delete;
     ClientSession& operator=(const ClientSession&) = delete;
 
-    // Makes a call. Calls `done` exactly once, on any thread. Only one thread at a time may call
-    // this.
+    // Executes a call of the client. Calls `done` exactly once, on any thread. Only one thread at a
+    // time may call ask().
     void ask(Call call, Dispatcher::Done done) {
         ask(std::move(call), next_number(), std::move(done));
     }
-    // As above, with a number from next_number(). If the call waits, cancel() with this number
-    // completes it with `cancelled`.
+    // As above, with a number from next_number(). If the call is waiting, cancel() with this number
+    // completes the call with `cancelled`.
     void ask(Call call, std::uint64_t number, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
     std::uint64_t next_number() { return ++last_number_; }
     void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
 
-    // Must be called when the client will send no more requests. Completes all waiting calls with
-    // `cancelled`. A later call that would have to wait is also completed with `cancelled`.
+    // Must be called when the client has closed its sending side, even if some of its requests are
+    // not yet read. Completes all waiting calls with `cancelled`. A later call that would have to
+    // wait is also completed with `cancelled`.
     void stop_waiting() ROCKLOCK_EXCLUDES(mutex_);
 
-    // Reports that the response to the call with this number ends at this position of the output.
+    // Reports that the response to the call with this number ends at the position `position` of the
+    // output, counted in bytes from the beginning of the connection.
     void placed(std::uint64_t number, std::uint64_t position) ROCKLOCK_EXCLUDES(mutex_);
     // Reports that a complete request has arrived, and that `sent` bytes of output had been sent
-    // when its first byte was read. A grant is confirmed if its response ends at or before that
-    // position.
+    // when the first byte of the request was read. This confirms the grants whose responses end at
+    // or before the position `sent`.
     void confirm(std::uint64_t sent) ROCKLOCK_EXCLUDES(mutex_);
-    // Reports that the grant in the reply to the call with this number is not passed to the client.
-    // The caller must then give it back. Returns false if hang_up() has already given it back.
+    // Reports that the grant in the reply to the call with this number will not be sent to the
+    // client. Returns true if the caller must release the grant, and false if hang_up() has already
+    // returned it to the lock manager.
     bool take_back(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
-    // Returns whether there are unconfirmed grants. If not, placed() and confirm() need not be
-    // called.
+    // Returns whether there are unconfirmed grants. If there are none, placed() and confirm() need
+    // not be called.
     bool has_unconfirmed() const { return unconfirmed_count_ > 0; }
 
-    // Call this when the client has closed its sending side but may still read responses. Cancels
-    // its waiting calls and ends the sessions that are bound to the connection.
+    // Must be called when the client has closed its sending side and all of its requests have been
+    // handled. The client may still read responses. Cancels the client's waiting calls, and ends
+    // the sessions that are bound to the connection.
     void end_of_input() ROCKLOCK_EXCLUDES(mutex_);
     // Must be called when the connection is closed. `read` is the number of output bytes that the
-    // client is assumed to have read: all bytes that were sent, or, if the socket reports that the
-    // client may not have read all of them, the number that it has certainly read.
+    // client is assumed to have read. If the socket reports that the client may not have read all
+    // bytes that were sent, it is the number that the client has certainly read; otherwise, the
+    // number that was sent.
     void hang_up(std::uint64_t read) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     // A call in progress.
     struct Asked {
         std::optional<Ticket> ticket;
+        // Whether the call opens a session that is bound to the connection.
         bool opens_with_connection = false;
+        // Whether the client can get the grant again with another request. If so, the grant is not
+        // returned to the lock manager.
         bool may_ask_again = false;
-        // The session that the call binds to this connection. It was bound to a connection of the
-        // previous daemon process.
+        // A session that was bound to a connection of the previous daemon process, and that this
+        // call binds to this connection.
         std::optional<SessionId> rebinds;
-        // cancel() was called before there was a ticket.
+        // Whether cancel() was called, possibly before there was a ticket.
         bool withdrawn = false;
     };
 
@@ -109,7 +119,7 @@ private:
 
     Dispatcher& dispatcher_;
     const Caller caller_;
-    // Used by the thread that makes calls.
+    // Used only by ask(), and therefore by one thread at a time.
     ProvenSession proven_;
     Mutex mutex_;
     bool gone_ ROCKLOCK_GUARDED_BY(mutex_) = false;
@@ -117,7 +127,7 @@ private:
     std::atomic<std::uint64_t> last_number_{0};
     boost::unordered_flat_map<std::uint64_t, Asked> asked_ ROCKLOCK_GUARDED_BY(mutex_);
     std::vector<Unconfirmed> unconfirmed_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The calls with grants that hang_up() has given back.
+    // The numbers of the calls whose grants hang_up() has returned to the lock manager.
     std::vector<std::uint64_t> given_back_ ROCKLOCK_GUARDED_BY(mutex_);
     // The size of `unconfirmed_`, readable without the mutex.
     std::atomic<std::size_t> unconfirmed_count_{0};

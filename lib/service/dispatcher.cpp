@@ -1,21 +1,16 @@
 #include "service/dispatcher.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
-#include <rocklock/version.hpp>
-
 #include "base/assert.hpp"
 #include "base/is_one_of.hpp"
-#include "base/time_format.hpp"
 #include "database/end_sessions.hpp"
-#include "lock/model/row_bytes.hpp"
 #include "service/process_id.hpp"
 #include "storage/store_copy.hpp"
 
@@ -44,9 +39,11 @@ bool is_administration(const CallBody& body) {
     const auto* steal = std::get_if<Steal>(&body);
     return is_about_drafts_of_any(body) || std::holds_alternative<Break>(body) ||
            std::holds_alternative<PutClass>(body) || std::holds_alternative<DeleteClass>(body) ||
+           std::holds_alternative<DrainClass>(body) || std::holds_alternative<ResumeClass>(body) ||
            std::holds_alternative<BindTable>(body) || std::holds_alternative<UnbindTable>(body) ||
-           std::holds_alternative<Backup>(body) || std::holds_alternative<EndSession>(body) ||
-           std::holds_alternative<EndSessions>(body) || (steal != nullptr && steal->force);
+           std::holds_alternative<Backup>(body) || std::holds_alternative<TrimAudit>(body) ||
+           std::holds_alternative<EndSession>(body) || std::holds_alternative<EndSessions>(body) ||
+           (steal != nullptr && steal->force);
 }
 
 // Returns the reply for an answer. It omits the session's id and secret unless the call has opened
@@ -85,7 +82,9 @@ Result<ProcessId> process_for(const Call& call, const Caller& caller) {
     const auto process = find_process(pid);
     if (!process) {
         return Error(ErrorCode::invalid_argument,
-                     "Pid: the daemon sees no process " + std::to_string(pid));
+                     "Pid: the daemon sees no process " + std::to_string(pid) +
+                         ": give the number of a running process, as the daemon sees it (a process "
+                         "in a container has another number inside)");
     }
     if (pid != caller.pid && caller.uid != 0 && owner_of(pid) != caller.uid) {
         return Error(ErrorCode::access_denied,
@@ -103,6 +102,13 @@ std::optional<SessionId> opened_session(const Answer& answer) {
     return std::nullopt;
 }
 
+// Sets the principal of the session that the call has opened.
+void set_principal_in(Answer& answer, const std::string& principal) {
+    if (auto* session = std::get_if<SessionInfo>(&answer)) session->principal = principal;
+    auto* grant = std::get_if<Grant>(&answer);
+    if (grant != nullptr && grant->own_session) grant->own_session->principal = principal;
+}
+
 }  // namespace
 
 bool may_take_long(const CallBody& body) {
@@ -111,8 +117,8 @@ bool may_take_long(const CallBody& body) {
             using Verb = std::decay_t<decltype(verb)>;
             return is_one_of<
                 Verb, std::variant<ShowLock, ListLocks, ShowSession, ListSessions, HistoryRequest,
-                                   ListAudit, ListWaits, ListOutliers, BindTable, UnbindTable,
-                                   ListDrafts, TakeDraft, DiscardDraft>>;
+                                   ListAudit, TrimAudit, ListWaits, ListOutliers, BindTable,
+                                   UnbindTable, ListDrafts, TakeDraft, DiscardDraft>>;
         },
         body);
 }
@@ -145,6 +151,22 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
     if (options_.observer != nullptr) {
         done = options_.observer->observe(call, caller, std::move(done));
     }
+    // A lookup of the groups of a user may take long, and this may be a thread that serves other
+    // clients. These calls never wait for a lock, so they need no ticket.
+    if (options_.background && !may_administer(caller) && depends_on_rights(call.body) &&
+        !identities_.knows(caller.uid)) {
+        options_.background(
+            [this, call = std::move(call), caller, done = std::move(done)]() mutable {
+                std::ignore = identities_.of(caller.uid);
+                start(std::move(call), caller, std::move(done), nullptr);
+            });
+        return std::nullopt;
+    }
+    return start(std::move(call), caller, std::move(done), proven);
+}
+
+std::optional<Ticket> Dispatcher::start(Call call, const Caller& caller, Done done,
+                                        ProvenSession* proven) {
     auto binding = prepare(call, caller, proven);
     if (!binding) {
         done(std::move(binding).error());
@@ -163,7 +185,7 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, WatchRequest>) {
                 return watch(std::move(verb), std::move(done));
             } else {
-                answer_query(std::move(call), std::move(done));
+                answer_query(std::move(call), may_administer(caller), std::move(done));
                 return std::nullopt;
             }
         },
@@ -233,10 +255,13 @@ void Dispatcher::disconnect_in_pieces(const Disconnect& disconnected,
     }
 }
 
-void Dispatcher::answer_query(Call call, Done done) {
-    if (!options_.background || !may_take_long(call.body)) return done(answer_query(call));
-    options_.background(
-        [this, call = std::move(call), done = std::move(done)] { done(answer_query(call)); });
+void Dispatcher::answer_query(Call call, bool administrator, Done done) {
+    if (!options_.background || !may_take_long(call.body)) {
+        return done(answer_query(call, administrator));
+    }
+    options_.background([this, call = std::move(call), administrator, done = std::move(done)] {
+        done(answer_query(call, administrator));
+    });
 }
 
 Dispatcher::~Dispatcher() {
@@ -297,17 +322,20 @@ bool Dispatcher::may_administer(const Caller& caller) const {
 Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller,
                                                 ProvenSession* proven) {
     const bool administrator = may_administer(caller);
-    if (is_administration(call.body) && !administrator) {
-        return Error(ErrorCode::access_denied,
-                     "only the daemon's own user, root and the daemon's --admin-group may do this, "
-                     "over its Unix socket: run it as one of them");
+    Binding binding;
+    if (!administrator) {
+        if (auto allowed = add_rights(call.body, caller); !allowed)
+            return std::move(allowed).error();
+        auto set = set_principal(call.body, caller, binding);
+        if (!set) return std::move(set).error();
     }
     if (auto proof = prove(call, proven); !proof) return std::move(proof).error();
     if (auto* steal = std::get_if<Steal>(&call.body)) steal->administrator = administrator;
     if (auto* broken = std::get_if<Break>(&call.body)) broken->by = user_name(caller.uid);
     if (auto* end = std::get_if<EndSession>(&call.body)) end->by = user_name(caller.uid);
+    if (auto* drain = std::get_if<DrainClass>(&call.body)) drain->by = user_name(caller.uid);
+    if (auto* resume = std::get_if<ResumeClass>(&call.body)) resume->by = user_name(caller.uid);
 
-    Binding binding;
     auto* opens = session_to_open(call.body);
     auto* join = std::get_if<JoinProcess>(&call.body);
     if (opens != nullptr) {
@@ -328,6 +356,60 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
         }
     }
     return binding;
+}
+
+bool Dispatcher::depends_on_rights(const CallBody& body) {
+    const bool steals = std::holds_alternative<Steal>(body);
+    const bool breaks = std::holds_alternative<Break>(body);
+    const bool binds =
+        std::holds_alternative<BindTable>(body) || std::holds_alternative<UnbindTable>(body);
+    if (!steals && !breaks && !binds) return false;
+    const auto classes = service_.classes();
+    return std::any_of(classes.begin(), classes.end(), [&](const LockClass& lock_class) {
+        return !(steals   ? lock_class.steal_by
+                 : breaks ? lock_class.break_by
+                          : lock_class.bind_by)
+                    .empty();
+    });
+}
+
+// Steals always get identities, so that a class that is saved at this moment applies to them. An
+// empty list has no rights.
+Result<void> Dispatcher::add_rights(CallBody& body, const Caller& caller) {
+    const bool by_class = depends_on_rights(body);
+    const auto* steal = std::get_if<Steal>(&body);
+    if (is_administration(body) && (!by_class || steal != nullptr)) {
+        return Error(ErrorCode::access_denied,
+                     "only the daemon's own user, root and the daemon's --admin-group may do this, "
+                     "over its Unix socket: run it as one of them");
+    }
+    auto identities = by_class ? identities_.of(caller.uid) : std::vector<std::string>();
+    std::visit(
+        [&](auto& verb) {
+            if constexpr (requires { verb.identities; }) verb.identities = std::move(identities);
+        },
+        body);
+    return {};
+}
+
+// Applies the rule for principals to the session that the call opens.
+Result<void> Dispatcher::set_principal(CallBody& body, const Caller& caller, Binding& binding) {
+    auto* opens = session_to_open(body);
+    auto* list = std::get_if<ListLocks>(&body);
+    if (opens == nullptr && list == nullptr) return {};
+    if (list != nullptr) {
+        // The locks of the asker are marked; a name that the asker cannot have marks none.
+        if (list->asker.empty()) return {};
+        auto asker = principals_.principal_for(caller.uid, list->asker);
+        if (asker) list->asker = *std::move(asker);
+        return {};
+    }
+    auto principal = principals_.principal_for(caller.uid, opens->principal);
+    if (!principal) return std::move(principal).error();
+    if (*principal == opens->principal) return {};
+    binding.principal = *principal;
+    opens->principal = *std::move(principal);
+    return {};
 }
 
 Result<void> Dispatcher::prove(const Call& call, ProvenSession* proven) {
@@ -357,6 +439,7 @@ Ticket Dispatcher::decide(Request request, Binding binding, Done done) {
             const auto session = binding.joined ? binding.joined : opened_session(*answer);
             if (session) watch->watch(*session, binding.processes);
         }
+        if (!binding.principal.empty()) set_principal_in(*answer, binding.principal);
         done(reply_of(*std::move(answer), opens));
     };
     if (!options_.flush_soon) return service_.submit(std::move(request), std::move(completion));
@@ -371,162 +454,6 @@ Ticket Dispatcher::watch(WatchRequest request, Done done) {
                                      if (!page) return done(std::move(page).error());
                                      done(Reply(*std::move(page)));
                                  });
-}
-
-namespace {
-
-template <typename T>
-Result<Reply> as_reply(Result<T> result) {
-    if (!result) return std::move(result).error();
-    return Reply(*std::move(result));
-}
-
-}  // namespace
-
-Result<Reply> Dispatcher::answer_query(const Call& call) {
-    const CallBody& body = call.body;
-    if (const auto* show = std::get_if<ShowLock>(&body)) {
-        return as_reply(service_.show(show->resource));
-    }
-    if (const auto* list = std::get_if<ListLocks>(&body)) return as_reply(service_.list(*list));
-    if (const auto* sessions = std::get_if<ListSessions>(&body)) {
-        return as_reply(list_sessions(*sessions));
-    }
-    if (const auto* session = std::get_if<ShowSession>(&body)) {
-        return as_reply(show_session(*session, call.secret.value_or(Secret{})));
-    }
-    if (const auto* audit = std::get_if<ListAudit>(&body)) {
-        auto rows = service_.audit(audit->after, std::min(audit->limit, 10'000U));
-        if (!rows) return std::move(rows).error();
-        return Reply(AuditPage{*std::move(rows)});
-    }
-    if (const auto* history = std::get_if<HistoryRequest>(&body)) {
-        return as_reply(service_.history(*history));
-    }
-    if (const auto* outliers = std::get_if<ListOutliers>(&body)) {
-        return as_reply(service_.outliers(outliers->limit));
-    }
-    const bool binds = std::holds_alternative<BindTable>(body) ||
-                       std::holds_alternative<UnbindTable>(body) ||
-                       std::holds_alternative<ListBindings>(body);
-    if (binds) return bindings(body);
-    const bool drafts_asked = std::holds_alternative<ListDrafts>(body) ||
-                              std::holds_alternative<TakeDraft>(body) ||
-                              std::holds_alternative<DiscardDraft>(body);
-    if (drafts_asked) return drafts(call);
-    if (std::holds_alternative<ListClasses>(body)) return Reply(ClassList{service_.classes()});
-    if (std::holds_alternative<ShowStatistics>(body)) return Reply(service_.statistics());
-    if (std::holds_alternative<ListWaits>(body)) return Reply(WaitList{service_.wait_graph()});
-    if (std::holds_alternative<ListDeadlocks>(body)) {
-        return Reply(DeadlockList{service_.recent_deadlocks()});
-    }
-    using std::chrono::floor;
-    using std::chrono::milliseconds;
-    return Reply(Pong{std::string(version()), static_cast<std::int32_t>(::getpid()), options_.store,
-                      options_.durability,
-                      floor<milliseconds>(std::chrono::steady_clock::now() - started_),
-                      floor<milliseconds>(clock().now().boot.time_since_epoch())});
-}
-
-Result<Reply> Dispatcher::bindings(const CallBody& body) {
-    if (options_.tables == nullptr) {
-        return Error(ErrorCode::invalid_argument, "this lock manager has no tables to bind");
-    }
-    if (const auto* bind = std::get_if<BindTable>(&body)) {
-        return as_reply(options_.tables->bind_table(bind->binding));
-    }
-    if (const auto* unbind = std::get_if<UnbindTable>(&body)) {
-        return as_reply(options_.tables->unbind_table(unbind->table));
-    }
-    auto all = options_.tables->list_bindings();
-    if (!all) return std::move(all).error();
-    return Reply(BindingList{*std::move(all)});
-}
-
-Result<Reply> Dispatcher::drafts(const Call& call) {
-    if (options_.tables == nullptr) {
-        return Error(ErrorCode::invalid_argument,
-                     "this lock manager has no tables, and so no drafts");
-    }
-    // Returns the principal of the session, or the named one if there is no session.
-    const auto owner = [&](const auto& session, const std::string& named) -> Result<std::string> {
-        if (!session) return named;
-        auto known = service_.authenticate(*session, call.secret.value_or(Secret{}));
-        if (!known) return std::move(known).error();
-        return std::move(known->principal);
-    };
-    if (const auto* list = std::get_if<ListDrafts>(&call.body)) {
-        auto principal = owner(list->session, list->request.principal);
-        if (!principal) return std::move(principal).error();
-        DraftsRequest request = list->request;
-        request.principal = *std::move(principal);
-        return as_reply(options_.tables->list_drafts(request));
-    }
-    if (const auto* take = std::get_if<TakeDraft>(&call.body)) {
-        const auto principal = owner(take->session, take->principal);
-        if (!principal) return Error(principal.error());
-        return as_reply(options_.tables->take_draft(*principal, take->draft));
-    }
-    const auto& discard = std::get<DiscardDraft>(call.body);
-    const auto principal = owner(discard.session, discard.principal);
-    if (!principal) return Error(principal.error());
-    auto done = options_.tables->discard_draft(*principal, discard.draft);
-    if (!done) return std::move(done).error();
-    return Reply(DiscardedDraft{discard.draft});
-}
-
-Result<SessionDetail> Dispatcher::show_session(const ShowSession& request, const Secret& secret) {
-    auto session = service_.authenticate(request.session, secret);
-    if (!session) return std::move(session).error();
-    auto grants = service_.grants(request.session);
-    if (!grants) return std::move(grants).error();
-    return SessionDetail{*std::move(session), *std::move(grants)};
-}
-
-// The cursor of a page is its last session. If that session has ended, the next page continues with
-// the sessions that were opened after it.
-Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
-    constexpr std::uint32_t max_rows = 10'000;
-    if (request.limit == 0 || request.limit > max_rows) {
-        return Error(ErrorCode::invalid_argument,
-                     "Limit must be from 1 to " + std::to_string(max_rows));
-    }
-    auto all = service_.sessions(request.principal);
-    if (!all) return std::move(all).error();
-
-    auto first = all->begin();
-    if (!request.next.empty()) {
-        const auto dot = request.next.find('.');
-        const auto last = parse_session_id(std::string_view(request.next).substr(0, dot));
-        const auto opened = dot == std::string::npos
-                                ? std::nullopt
-                                : parse_time(std::string_view(request.next).substr(dot + 1));
-        if (!last || !opened) {
-            return Error(ErrorCode::invalid_argument,
-                         "Next must be the value that the previous page returned");
-        }
-        first = std::find_if(all->begin(), all->end(),
-                             [&](const SessionView& session) { return session.id == *last; });
-        first = first != all->end()
-                    ? first + 1
-                    : std::find_if(all->begin(), all->end(), [&](const SessionView& session) {
-                          return session.opened_at > *opened;
-                      });
-    }
-    const auto left = static_cast<std::size_t>(all->end() - first);
-    std::size_t count = 0;
-    std::size_t bytes = 0;
-    for (; count < left && count < request.limit && bytes < max_page_bytes; ++count) {
-        bytes += lock_model::row_bytes(first[static_cast<std::ptrdiff_t>(count)]);
-    }
-    SessionPage page;
-    page.sessions.assign(std::make_move_iterator(first),
-                         std::make_move_iterator(first + static_cast<std::ptrdiff_t>(count)));
-    if (count < left) {
-        const auto& last = page.sessions.back();
-        page.next = to_string(last.id) + "." + format_time(last.opened_at);
-    }
-    return page;
 }
 
 void Dispatcher::unbind(const SessionId& session) {

@@ -1,8 +1,9 @@
-// Executes a call: checks the caller's rights and proof, binds sessions to processes, and passes
-// the call to the service.
+// Executes a call: checks the caller's rights and the secret of the session, binds sessions to
+// processes, and passes the call to the lock service.
 //
-// It does not depend on the transport. Calls from sockets, and calls of a program that opens a
-// store without a daemon, pass through it, so the same rules apply to all of them.
+// The dispatcher does not depend on the transport. Calls from sockets pass through a dispatcher,
+// and so do the calls of a program that opens a store without a daemon. The same rules therefore
+// apply to all calls.
 #pragma once
 
 #include <sys/types.h>
@@ -21,25 +22,28 @@
 
 #include "base/mutex.hpp"
 #include "lock/manager/server_service.hpp"
+#include "service/principal_rule.hpp"
+#include "service/user_identities.hpp"
 #include "wire/call.hpp"
 
 namespace rocklock {
 
-// The uid of a caller over TCP. The kernel does not identify such callers.
+// The uid of every caller over TCP, because the kernel cannot identify such callers.
 inline constexpr uid_t nobody_known = static_cast<uid_t>(-1);
 
 // The caller, as identified by the kernel.
 struct Caller {
     uid_t uid = 0;
-    // 0 if the process is in another pid namespace, or if it calls over TCP.
+    // 0 if the calling process is in another pid namespace or calls over TCP.
     pid_t pid = 0;
-    // True for an administrator that is neither root nor the user of the daemon.
+    // Whether the caller is an administrator although it is neither root nor the user of the
+    // daemon.
     bool administrator = false;
 };
 
 // The last session for which a client has presented the right secret. The secret of a session never
-// changes, so the proof need not be computed again. The service checks whether the session still
-// exists.
+// changes, so a later call with the same secret need not be checked again. The service checks
+// whether the session still exists.
 class ProvenSession {
 public:
     bool is(const SessionId& session, const Secret& secret) const {
@@ -65,19 +69,21 @@ public:
     SessionWatch& operator=(const SessionWatch&) = delete;
     virtual ~SessionWatch() = default;
 
-    // Also binds the session to `processes`.
+    // Binds the session to `processes`, in addition to those to which it is already bound.
     virtual void watch(const SessionId& session, const std::vector<ProcessId>& processes) = 0;
 };
 
 class CallObserver;
 
 // Returns true if the call searches much of the lock table or the history, or waits for a sync. A
-// thread that reads from clients must not execute such a call, because it would delay the others.
+// thread that reads from clients must not execute such a call, because this would delay the other
+// clients.
 bool may_take_long(const CallBody& body);
 // Returns true if the call changes nothing, so that its reply can be replaced by an error.
 bool only_reads(const CallBody& body);
-// Returns false for calls that renew or end something, and for Ping: their replies are small, and a
-// client at a limit needs them.
+// Returns whether a call may be refused if the client has reached a limit. Returns false for calls
+// that renew or end something and for Ping: their replies are small, and a client needs these calls
+// even at its limit.
 bool needs_room(const CallBody& body);
 
 struct DispatcherOptions {
@@ -90,17 +96,27 @@ struct DispatcherOptions {
     CallObserver* observer = nullptr;
     // Copies the store into a directory. Empty if there is no store to copy.
     std::function<Result<void>(const std::string& directory)> backup{};
-    // The clock of the service. Null: the clock of the machine.
+    // The clock of the service. If null, the clock of the machine.
     Clock* clock = nullptr;
-    // Run a function on a thread that processes no calls: `background` a long search, `cleanup` the
-    // release of the locks of disconnected clients. Empty: the function runs on the calling thread.
+    // These two functions run their argument on a thread that processes no calls. `background` runs
+    // long searches; `cleanup` runs the release of the locks of disconnected clients. If one is
+    // empty, its argument runs on the calling thread.
     std::function<void(std::function<void()> search)> background{};
     std::function<void(std::function<void()> clean)> cleanup{};
-    // Called after each request. The server must then call ServerService::flush() soon; one call
-    // can complete many requests. Empty: the service completes each request on its own.
+    // Called after each request. The server must then soon call ServerService::flush(); one call of
+    // flush() can complete many requests. If `flush_soon` is empty, the service completes each
+    // request without flush().
     std::function<void()> flush_soon{};
-    // Manages the bindings of tables to resources, and the drafts. Null: there are no tables.
+    // Manages the bindings of tables to resources, and the drafts. Null if there are no tables.
     TableService* tables = nullptr;
+    // The rule for the principals that clients may use. It does not apply to administrators.
+    PrincipalFromUid principal_from_uid = PrincipalFromUid::off;
+    // Finds the user and the groups of a uid, for the rights of classes. If empty, they are looked
+    // up in the databases of the system.
+    UserIdentities::Lookup identities{};
+    // Returns whether the disk is almost full (Storage::accepts_growth()). If empty, the disk
+    // counts as not full.
+    std::function<bool()> low_space{};
 };
 
 // The reasons that are stored when a session ends with its process or its connection.
@@ -115,54 +131,82 @@ public:
     using Done = std::function<void(Result<Reply>)>;
 
     Dispatcher(ServerService& service, SessionWatch* watch, DispatcherOptions options)
-        : service_(service), watch_(watch), options_(std::move(options)) {}
+        : service_(service),
+          watch_(watch),
+          options_(std::move(options)),
+          principals_(options_.principal_from_uid),
+          identities_(options_.identities),
+          boot_id_(clock().boot_id()) {}
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
     // Waits for a running backup.
     ~Dispatcher();
 
-    // Executes a call. Calls `done` exactly once, immediately or later, on any thread. Returns a
-    // ticket if the call can be cancelled while it waits. `proven` belongs to the calling client
-    // and may be null; no other thread may use it meanwhile.
+    // Executes a call. Calls `done` exactly once, immediately or later, on any thread. If the call
+    // waits and can be cancelled, returns its ticket. `proven` is that of the calling client; it
+    // may be null, and no other thread may use it during submit().
     std::optional<Ticket> submit(Call call, const Caller& caller, Done done,
                                  ProvenSession* proven = nullptr);
     void cancel(Ticket ticket) { service_.cancel(ticket); }
-    // Cancels the waits and ends the sessions of a disconnected client, and gives back the grants
-    // that did not reach it. This happens soon, together with other clients, in
-    // release_disconnected().
+    // Records the waits, sessions and undelivered grants of a disconnected client.
+    // release_disconnected() ends them, together with those of other disconnected clients.
     void disconnect(Disconnect disconnected) ROCKLOCK_EXCLUDES(disconnecting_mutex_);
-    // Does the work that disconnect() has collected. Must be called before the service is flushed.
+    // Cancels the waits, ends the sessions and releases the undelivered grants that disconnect()
+    // has recorded. Must be called before ServerService::flush().
     void release_disconnected() ROCKLOCK_EXCLUDES(disconnecting_mutex_);
     // Returns true if the caller is an administrator.
     bool may_administer(const Caller& caller) const;
     Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock(); }
 
-    // unbind() records a recovered session that was bound to a connection of the previous daemon.
-    // rebind() returns true for the first connection that claims such a session.
+    // unbind() records a recovered session that was bound to a connection of the previous daemon
+    // process. For such a session, the first call of rebind() returns true and later calls false,
+    // so that only the first connection that claims the session gets it.
     void unbind(const SessionId& session) ROCKLOCK_EXCLUDES(unbound_mutex_);
     bool rebind(const SessionId& session) ROCKLOCK_EXCLUDES(unbound_mutex_);
 
     // Ends the session of a client that has disconnected or whose process has ended. `why` is the
-    // reason that is recorded for the end of its grants.
+    // reason that is recorded for the end of the session's grants.
     void close_session(const SessionId& session, std::string_view why);
 
+    // Returns the rule for principals. Requests for tables, which are not calls of the lock API and
+    // can name a principal, use it too.
+    PrincipalRule& principals() { return principals_; }
+
 private:
-    // The processes to watch after a call has succeeded.
+    // The processes to watch after a call has succeeded, and the principal to add to its reply.
     struct Binding {
         std::vector<ProcessId> processes;
-        // The session that they join; nullopt: the session that the call opens.
+        // The session that the processes join. If nullopt, the session that the call opens.
         std::optional<SessionId> joined;
+        // The principal of the session that the call opens, if it differs from the one that the
+        // caller has given.
+        std::string principal;
     };
 
     Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven);
+    // Returns whether a class gives users or groups a right that the call may need.
+    bool depends_on_rights(const CallBody& body);
+    // Adds the identities of a caller that is not an administrator. Returns an error if the call
+    // requires administrator rights that no class gives to others.
+    Result<void> add_rights(CallBody& body, const Caller& caller);
+    std::optional<Ticket> start(Call call, const Caller& caller, Done done, ProvenSession* proven);
+    Result<void> set_principal(CallBody& body, const Caller& caller, Binding& binding);
     Result<void> prove(const Call& call, ProvenSession* proven);
     void disconnect_in_pieces(const Disconnect& disconnected, std::chrono::microseconds pause);
-    void answer_query(Call call, Done done);
-    Result<Reply> answer_query(const Call& call);
+    void answer_query(Call call, bool administrator, Done done);
+    Result<Reply> answer_query(const Call& call, bool administrator);
     Result<SessionDetail> show_session(const ShowSession& request, const Secret& secret);
     Result<SessionPage> list_sessions(const ListSessions& request);
     Result<Reply> bindings(const CallBody& body);
-    Result<Reply> drafts(const Call& call);
+    // The principal whose drafts a call reads or deletes, and the restriction
+    // DraftsRequest::only_of.
+    struct DraftOwner {
+        std::string principal;
+        std::optional<std::uint32_t> only_of;
+    };
+    Result<DraftOwner> draft_owner(const Call& call, const std::optional<SessionId>& session,
+                                   const std::string& named, bool administrator);
+    Result<Reply> drafts(const Call& call, bool administrator);
     void end_sessions(EndSessions request, std::string by, Done done);
     void back_up(const std::string& directory, Done done);
     Ticket watch(WatchRequest request, Done done);
@@ -171,6 +215,9 @@ private:
     ServerService& service_;
     SessionWatch* watch_;
     DispatcherOptions options_;
+    PrincipalRule principals_;
+    UserIdentities identities_;
+    const std::string boot_id_;
     const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 
     Mutex disconnecting_mutex_;
@@ -185,7 +232,7 @@ private:
     std::thread backup_thread_ ROCKLOCK_GUARDED_BY(backup_mutex_);
 };
 
-// Observes each call. Threads: thread-safe.
+// Observes each call. Implementations must be thread-safe.
 class CallObserver {
 public:
     CallObserver() = default;
@@ -193,7 +240,8 @@ public:
     CallObserver& operator=(const CallObserver&) = delete;
     virtual ~CallObserver() = default;
 
-    // Returns the function that is called with the reply instead of `done`. It must call `done`.
+    // Returns the function that is called with the reply instead of `done`. The returned function
+    // must call `done`.
     virtual Dispatcher::Done observe(const Call& call, const Caller& caller,
                                      Dispatcher::Done done) = 0;
 };

@@ -140,12 +140,11 @@ Result<std::string> EditEndpoint::show(const ShowEdit& edit) {
 }
 
 ServiceAnswer EditEndpoint::save(SaveEdit save, const Secret& secret, std::uint32_t uid) {
-    if (auto own = check_sender(&locks_, save.session, secret); !own) {
-        return error_answer(own.error());
-    }
+    const auto owner = check_sender(&locks_, save.session, secret);
+    if (!owner) return error_answer(owner.error());
     note_token(&locks_, save.session, save.token);
     for (WriteItem& action : save.write.actions) {
-        action.proof = LockProof{save.session, save.token, uid};
+        action.proof = LockProof{save.session, save.token, uid, *owner};
     }
     const auto saved = tables_.transact_write(save.write);
     if (saved) return json_answer(write_saved(*saved));

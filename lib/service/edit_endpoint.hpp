@@ -1,10 +1,10 @@
-// The verbs of the lock API that lock and read items together: from a request to its response.
+// Executes the verbs of the lock API that lock items and read or write them, such as BeginEdit.
 //
 //     parse ──► determine the locks of the items ──► acquire them by a call of the client
 //                                                   ──► read the items under the grant
 //
-// Because tables may wait for the disk, the steps run on threads of the endpoint. While a BeginEdit
-// waits for its locks, it does not occupy a thread.
+// Because the functions of tables may wait for the disk, the steps run on threads of the endpoint.
+// A BeginEdit that waits for its locks does not occupy a thread.
 #pragma once
 
 #include <functional>
@@ -32,25 +32,26 @@ public:
     EditEndpoint(TableService& tables, LockService& locks,
                  std::function<void(const Error&)> failed);
 
-    // Called before the grant of a reply is given back, because its items were not read. Returns
-    // false if the grant has already been given back, because the client has disconnected
-    // (ClientSession::take_back).
+    // Called before the grant of a reply is released because its items could not be read. Returns
+    // false if the grant has already been returned to the lock manager because the client has
+    // disconnected (ClientSession::take_back).
     using TakeBack = std::function<bool()>;
     using Replied = std::function<void(Result<Reply> reply, TakeBack take_back)>;
-    // Makes a call in the name of the client. If the client disconnects, the call is cancelled, or
-    // its grant is released.
+    // Executes a call as the client. If the client disconnects, the call is cancelled, or its grant
+    // is released.
     using AskClient = std::function<void(Call call, Replied replied)>;
     using Done = std::function<void(ServiceAnswer)>;
 
-    // The body of a request, the uid of its client, and the room for the items in its answer.
+    // The body of a request, the uid of its client, and the function that reserves memory for the
+    // items in its response.
     struct Sent {
         std::string body;
         std::uint32_t uid = 0;
         AnswerRoom room{};
     };
 
-    // Calls `done` once, on a thread of the endpoint or on the thread that completes the client's
-    // call.
+    // Executes a request. Calls `answered` once, on a thread of the endpoint or on the thread that
+    // completes the client's call.
     void ask(EditBody verb, Sent sent, AskClient ask_client, Done answered);
 
     const CallCounters& counters() const { return counters_; }
@@ -72,7 +73,7 @@ private:
     ServiceAnswer save(SaveEdit save, const Secret& secret, std::uint32_t uid);
     ServiceAnswer response_of(Result<std::string> answer) const;
 
-    // The threads mainly wait for the disk, and share syncs.
+    // The maximum number of threads. They mainly wait for the disk, and share syncs.
     static constexpr std::size_t max_concurrent = 16;
 
     TableService& tables_;

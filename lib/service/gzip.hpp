@@ -11,7 +11,7 @@ namespace rocklock {
 
 struct Unpacked {
     std::string bytes;
-    // The data is longer than the limit, and `bytes` is incomplete.
+    // Whether the data is longer than the limit. If so, `bytes` is incomplete.
     bool too_long = false;
 };
 

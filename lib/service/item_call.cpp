@@ -6,6 +6,8 @@
 #include "base/assert.hpp"
 #include "base/equal_ignoring_case.hpp"
 #include "service/gzip.hpp"
+#include "service/table_frames.hpp"
+#include "wire/table_frame.hpp"
 
 namespace rocklock {
 namespace {
@@ -15,8 +17,10 @@ constexpr std::size_t max_inline_body = 8U << 10;
 
 const TableOperation* operation_of(const ServiceRequest& request) {
     const std::string_view target(request.operation);
-    if (!target.starts_with(table_target_prefix)) return nullptr;
-    return find_table_operation(target.substr(table_target_prefix.size()));
+    for (const auto prefix : {table_target_prefix, table_frame_target}) {
+        if (target.starts_with(prefix)) return find_table_operation(target.substr(prefix.size()));
+    }
+    return nullptr;
 }
 
 }  // namespace
@@ -24,15 +28,17 @@ const TableOperation* operation_of(const ServiceRequest& request) {
 ItemCall::ItemCall(ServiceRequest&& request)
     : request_(std::move(request)),
       operation_(operation_of(request_)),
-      has_json_type_(is_json(request_.content_type)) {}
+      has_json_type_(is_json(request_.content_type)),
+      is_frame_(is_table_frame_request(request_)) {}
 
 std::string_view ItemCall::operation_name() const {
     return operation_ != nullptr ? operation_->name : std::string_view();
 }
 
 bool ItemCall::is_simple() {
-    return request_.body.size() <= max_inline_body && request_.content_encoding.empty() &&
-           request_.lock_headers.empty() && has_json_type_ && !signature_problem();
+    return !is_frame_ && request_.body.size() <= max_inline_body &&
+           request_.content_encoding.empty() && request_.lock_headers.empty() && has_json_type_ &&
+           !signature_problem();
 }
 
 const std::optional<SignatureProblem>& ItemCall::signature_problem() {

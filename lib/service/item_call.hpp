@@ -26,41 +26,50 @@ class ItemCall {
 public:
     explicit ItemCall(ServiceRequest&& request);
 
-    // Before the commit of a write of one item that returns attributes, `room` is called with their
-    // size, unless they are small.
+    // Sets a limit for the response of a call that writes a single item. If the response will
+    // contain attributes that are not small, `room` is called with the size of their JSON before
+    // each attempt to commit the write. If `room` returns an error, the write fails with this error
+    // and changes nothing.
     void limit_answer(AnswerRoom room) { room_ = std::move(room); }
     const AnswerRoom& room() const { return room_; }
 
-    // After unpack(), its body is decompressed.
+    // Returns the request. After unpack(), its body is decompressed.
     const ServiceRequest& request() const { return request_; }
-    // Null if the request names no operation that is implemented.
+    // Returns the operation, or null if the request names no operation that is implemented.
     const TableOperation* operation() const { return operation_; }
-    // Empty if the target is not of this API and version.
+    // Returns the name of the operation. Empty if the request is not for this API or not for its
+    // supported version.
     std::string_view operation_name() const;
 
     // Returns true if the type of the body is JSON.
     bool has_json_type() const { return has_json_type_; }
 
-    // Returns true if it may be possible to answer the call without waiting: the body is short and
-    // not compressed, no headers present locks, and the other headers are valid.
+    // Returns true if the request is a TableFrame of the C++ client rather than JSON.
+    bool is_frame() const { return is_frame_; }
+
+    // Returns true if it may be possible to answer the call without waiting. This requires that the
+    // body is short and not compressed, that no headers present locks, and that the other headers
+    // are valid.
     bool is_simple();
 
     // Returns the fault of the signature, if it has one.
     const std::optional<SignatureProblem>& signature_problem();
 
-    // Decompresses the body if it is compressed. Returns the fault if that fails.
+    // Decompresses the body if it is compressed. If the decompression fails, returns the reason.
     std::optional<PackingFault> unpack();
 
     // Returns the body as JSON. Errors: malformed if it is not JSON.
     const Result<TableBody>& body();
 
-    // Returns the typed request. Requires an operation and a body. Errors: as read_table_call().
+    // Returns the typed request. Requires that operation() is not null and that body() has
+    // succeeded. The errors are those of read_table_call().
     Result<TableCall>& call();
 
 private:
     ServiceRequest request_;
     const TableOperation* operation_;
     bool has_json_type_;
+    bool is_frame_;
     bool signature_checked_ = false;
     std::optional<SignatureProblem> signature_problem_;
     std::optional<Result<TableBody>> body_;

@@ -15,8 +15,9 @@
 #include "service/item_call.hpp"
 #include "service/lock_headers.hpp"
 #include "service/signature.hpp"
+#include "service/table_frames.hpp"
 #include "table/write/answer_limit.hpp"
-#include "wire/attribute_json.hpp"
+#include "wire/json/attribute_json.hpp"
 #include "wire/table_call.hpp"
 
 namespace rocklock {
@@ -118,7 +119,7 @@ ServiceAnswer error_answer(const Error& error, const std::function<void(const Er
     const int status = table_error_status(error);
     if (status >= internal_status && failed) failed(error);
     auto response = with_headers(status, write_table_error(error));
-    response.refused = error.code;
+    response.refused = counted_code(error);
     response.has_drafts = error.drafts != 0;
     return response;
 }
@@ -165,13 +166,19 @@ std::vector<std::string_view> counted_operations() {
 
 bool is_table_request(const ServiceRequest& request) {
     const std::string_view target(request.operation);
-    if (target.starts_with(service_prefix)) return true;
+    if (target.starts_with(service_prefix) || is_table_frame_request(request)) return true;
     // A request of an SDK with an unknown target, or without one, gets the response of DynamoDB.
     return !target.starts_with("Rocklock_") && is_sdk_json(request.content_type);
 }
 
 ServiceAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
-                                   const std::function<void(const Error&)>& failed) {
+                                   const std::function<void(const Error&)>& failed,
+                                   PrincipalRule* rule) {
+    if (call.is_frame()) {
+        const auto check = answer_check(call);
+        const table::AnswerLimit limit(check);
+        return answer_table_frame(call.request(), tables, locks, rule, failed);
+    }
     if (!call.has_json_type()) {
         return {404, "text/plain", {}, "<UnknownOperationException/>\n", ErrorCode::malformed};
     }
@@ -224,11 +231,12 @@ std::unique_ptr<PendingWrite> begin_write(ItemCall& call, TableService& tables) 
 
 ItemEndpoint::ItemEndpoint(TableService& tables, LockService& locks,
                            std::function<void(const Error&)> failed,
-                           std::function<void()> flush_soon)
+                           std::function<void()> flush_soon, PrincipalRule* rule)
     : tables_(tables),
       locks_(locks),
       failed_(std::move(failed)),
       flush_soon_(std::move(flush_soon)),
+      rule_(rule),
       operations_(counted_operations()),
       counters_("table_", "operation", operations_),
       threads_(max_concurrent) {}
@@ -273,7 +281,7 @@ void ItemEndpoint::hand_over(std::unique_ptr<ItemCall> call, Done done) {
     // A task must be copyable, so the call is shared.
     auto shared = std::shared_ptr<ItemCall>(std::move(call));
     threads_.run([this, shared = std::move(shared), done = std::move(done)] {
-        done(answer_table_request(*shared, tables_, &locks_, failed_));
+        done(answer_table_request(*shared, tables_, &locks_, failed_, rule_));
     });
 }
 

@@ -1,13 +1,16 @@
-// The DynamoDB API: from a request for tables to its response.
+// Executes the requests of the DynamoDB API.
 //
 //     decompress ──► parse JSON ──► find operation ──► check signature ──► check locks
 //                                                  ──► read typed request ──► tables
 //
-// Because tables may wait for the disk, requests run on threads of the endpoint. Two kinds of
-// requests are handled on the connection's thread instead, because passing them to another thread
-// would take longer than handling them: a GetItem of a small cached item is answered there, and
-// writes of single items are decided and queued there. One thread commits all queued writes
-// together. Errors are reported in the order of the steps above, as in DynamoDB.
+// Because the functions of tables may wait for the disk, requests run on threads of the endpoint.
+// Two kinds of requests are handled on the thread of the connection, because passing them to
+// another thread would take longer than handling them: a GetItem of a small cached item is answered
+// on that thread, and a write of a single item is decided and queued on it. One thread commits all
+// queued writes together.
+//
+// If a request has several errors, the error of the first of the steps above is reported, as in
+// DynamoDB.
 #pragma once
 
 #include <chrono>
@@ -30,47 +33,54 @@
 
 namespace rocklock {
 
+class PrincipalRule;
+
 // Returns true if the request is for tables rather than for locks.
 bool is_table_request(const ServiceRequest& request);
 
-// Executes a request. Thread-safe. Waits for the disk if necessary. `locks` authenticates the
-// sessions of the request and may be null. `failed` is called with errors that the request did not
-// cause.
+// Executes a request, and waits for the disk if necessary. Thread-safe. `locks` authenticates the
+// sessions that the request presents; it may be null. `failed` is called with errors that the
+// request did not cause.
 ServiceAnswer answer_table_request(ServiceRequest request, TableService& tables, LockService* locks,
                                    const std::function<void(const Error&)>& failed);
 
 ServiceAnswer answer_table_request(ItemCall& call, TableService& tables, LockService* locks,
-                                   const std::function<void(const Error&)>& failed);
+                                   const std::function<void(const Error&)>& failed,
+                                   PrincipalRule* rule = nullptr);
 
-// As above, for a call that can be answered within a few microseconds. Returns nullopt if the
-// answer may take longer or may have to wait, or if the call presents or may require locks.
+// As above, but only for a call that can be answered within a few microseconds. Returns nullopt if
+// answering the call may take longer or may have to wait, or if the call presents or may require
+// locks.
 std::optional<ServiceAnswer> answer_from_cache(ItemCall& call, TableService& tables);
 
 // Threads:  thread-safe.
 // Lifetime: borrows the tables and the locks. The destructor waits until all calls are answered.
 class ItemEndpoint {
 public:
-    // `flush_soon` is used if commits do not wait for the disk. It must cause a call of flush()
-    // soon, on any thread. If it is empty, a thread of the endpoint commits the queued writes.
+    // `flush_soon` is for stores whose commits do not wait for the disk. It must cause a call of
+    // flush() soon, on any thread. If it is empty, a thread of the endpoint commits the queued
+    // writes. `rule` applies to the principals that writes of the C++ client name; it may be null,
+    // and must outlive the endpoint.
     ItemEndpoint(TableService& tables, LockService& locks, std::function<void(const Error&)> failed,
-                 std::function<void()> flush_soon = {});
+                 std::function<void()> flush_soon = {}, PrincipalRule* rule = nullptr);
 
     using Done = std::function<void(ServiceAnswer)>;
 
-    // Returns the answer of answer_from_cache(), and counts it. If it returns nullopt, the caller
+    // As answer_from_cache(), and counts the response. If ask_cache() returns nullopt, the caller
     // must call ask().
     std::optional<ServiceAnswer> ask_cache(ItemCall& call);
 
-    // Executes a call that ask_cache() did not answer. Takes some microseconds at most. Calls
-    // `done` once, on a thread of the endpoint or from flush(). Thread-safe.
+    // Starts a call that ask_cache() did not answer, and returns within some microseconds. Calls
+    // `done` once, on a thread of the endpoint or within flush(). Thread-safe.
     void ask(std::unique_ptr<ItemCall> call, Done done);
 
-    // Commits the queued writes together and answers them, if `flush_soon` was passed.
+    // If `flush_soon` was passed: commits the queued writes together and answers them.
     void flush();
 
     std::vector<UserTableUsage> user_usage() const { return tables_.user_usage(); }
-    // Counters of all answered requests by operation. Requests without a known operation count as
-    // `other`.
+    std::uint64_t draft_count() const { return tables_.draft_count(); }
+    // Returns the counters of all answered requests by operation. Requests without a known
+    // operation count as `other`.
     const CallCounters& counters() const { return counters_; }
 
 private:
@@ -93,7 +103,7 @@ private:
     void finish(BegunWrite write);
     void answer(const BegunWrite& write, Result<WriteAnswer> written) const;
 
-    // The number of threads, which is also the maximum number of writes that wait for the same
+    // The number of threads, and therefore also the maximum number of writes that wait for one
     // sync.
     static constexpr std::size_t max_concurrent = 32;
 
@@ -101,6 +111,7 @@ private:
     LockService& locks_;
     const std::function<void(const Error&)> failed_;
     const std::function<void()> flush_soon_;
+    PrincipalRule* const rule_;
     const std::vector<std::string_view> operations_;
     CallCounters counters_;
     Mutex mutex_;

@@ -1,5 +1,7 @@
 #include "service/lock_headers.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +14,7 @@
 
 #include "base/equal_ignoring_case.hpp"
 #include "lock/manager/server_service.hpp"
+#include "service/dispatcher.hpp"
 
 namespace rocklock {
 namespace {
@@ -61,8 +64,8 @@ std::optional<std::uint64_t> header_number(std::string_view text) {
     return number;
 }
 
-// Returns the session after its secret was checked.
-Result<SessionId> read_session(std::string_view text, LockService* locks) {
+// Returns a proof without a token, after the secret of the session was checked.
+Result<LockProof> read_session(std::string_view text, LockService* locks) {
     const auto colon = std::min(text.find(':'), text.size());
     const auto session = parse_session_id(text.substr(0, colon));
     const auto secret = parse_secret(text.substr(std::min(colon + 1, text.size())));
@@ -71,8 +74,9 @@ Result<SessionId> read_session(std::string_view text, LockService* locks) {
                          "<session>:<secret>, as OpenSession and Acquire return them: 22 and 43 "
                          "characters, separated by a colon");
     }
-    if (const auto own = check_sender(locks, *session, *secret); !own) return Error(own.error());
-    return *session;
+    const auto owner = check_sender(locks, *session, *secret);
+    if (!owner) return Error(owner.error());
+    return LockProof{*session, {}, {}, *owner};
 }
 
 Result<AfterSave> read_after(std::string_view text, std::string_view operation) {
@@ -114,13 +118,21 @@ Result<std::vector<DraftId>> read_drafts(std::string_view text, std::string_view
 
 }  // namespace
 
-Result<void> check_sender(LockService* locks, const SessionId& session, const Secret& secret) {
+Result<std::optional<std::uint32_t>> check_sender(LockService* locks, const SessionId& session,
+                                                  const Secret& secret) {
+    using Owner = std::optional<std::uint32_t>;
     if (locks == nullptr)
         return Error(ErrorCode::not_owner, "there is no lock manager, and so no session");
     const auto known = locks->authenticate(session, secret);
-    if (known) return {};
+    if (known) {
+        const bool administrator = known->uid == 0 || known->uid == ::geteuid();
+        return administrator ? Owner() : Owner(known->uid);
+    }
     const ErrorCode code = known.error().code;
-    if (code == ErrorCode::session_expired || code == ErrorCode::session_not_found) return {};
+    if (code == ErrorCode::session_expired || code == ErrorCode::session_not_found) {
+        // The write will be refused.
+        return Owner(nobody_known);
+    }
     return Error(known.error());
 }
 
@@ -181,10 +193,12 @@ Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string
         guards.drafts = *std::move(read);
     }
     if (!session) return guards;
-    const auto own = read_session(*session, locks);
-    if (!own) return Error(own.error());
-    note_token(locks, *own, believed);
-    guards.proof = LockProof{*own, believed, request.uid};
+    auto own = read_session(*session, locks);
+    if (!own) return std::move(own).error();
+    note_token(locks, own->session, believed);
+    own->token = believed;
+    own->user = request.uid;
+    guards.proof = *own;
     return guards;
 }
 

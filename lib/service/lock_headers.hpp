@@ -7,6 +7,7 @@
 //     X-Rocklock-Draft: <draft>
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -18,9 +19,10 @@
 
 namespace rocklock {
 
-// Parses the headers. A misspelt, repeated or empty header is an error, because ignoring it would
-// execute the request without the check that the client relies on. `locks` verifies the secret of
-// the session, even if the session has ended. If `locks` is null, every session is refused.
+// Parses these headers. A misspelt, repeated or empty header is an error: if it were ignored, the
+// request would be executed without the check on which the client relies. `locks` verifies the
+// secret of the session, even if the session has ended. If `locks` is null, every session is
+// refused.
 //
 // Errors: invalid_argument  a header is malformed or not allowed for the operation
 //         not_owner         the secret is wrong
@@ -28,13 +30,18 @@ namespace rocklock {
 Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string_view operation,
                                       LockService* locks);
 
-// Checks that the secret belongs to the session. Succeeds even if the session has ended: such a
-// request is refused later, with an error that can name the current holders. Errors: not_owner if
-// the secret is wrong; those of the storage.
-Result<void> check_sender(LockService* locks, const SessionId& session, const Secret& secret);
+// Checks that the secret belongs to the session. Succeeds even if the session has ended: the
+// request is then refused later, with an error that can name the current holders. Errors: not_owner
+// if the secret is wrong; those of the storage.
+//
+// Returns the value for LockProof::owner: the user that opened the session, or none if this user is
+// an administrator.
+Result<std::optional<std::uint32_t>> check_sender(LockService* locks, const SessionId& session,
+                                                  const Secret& secret);
 
-// Reports to the lock manager that a call has presented the token of a grant of this session, after
-// check_sender(). The grant is then not released if the connection on which it was granted is lost.
+// Reports to the lock manager that a call has presented a token of this session. Must be called
+// only after check_sender() has succeeded. If the connection on which the grant was given is lost
+// later, the grant is then not released.
 void note_token(LockService* locks, const SessionId& session, const std::optional<Token>& token);
 
 }  // namespace rocklock

@@ -16,7 +16,7 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error };
 struct LogFact {
     std::string_view name;
     std::string value;
-    // If set, JSON contains the value as a number.
+    // The value as a number, if it is one. JSON then contains the number instead of `value`.
     std::optional<std::int64_t> number;
 
     LogFact(std::string_view fact, std::string text) : name(fact), value(std::move(text)) {}
@@ -29,7 +29,7 @@ struct LogEvent {
     LogLevel level = LogLevel::info;
     // One word that identifies the event for programs. The word of an event never changes.
     std::string_view event;
-    // A text for people. It contains no text from clients; such text is in the facts only.
+    // A text for people. It contains no text from clients; only `facts` can contain such text.
     std::string message;
     std::vector<LogFact> facts;
 };

@@ -204,6 +204,11 @@ void append_statistics(std::string& text, const LockStatistics& now) {
     counter("rocklock_events_dropped_total", "Events dropped to make room for newer ones.",
             now.events_dropped);
     gauge("rocklock_events", "Events that are kept.", now.events);
+    gauge("rocklock_classes_draining", "Classes that are drained.", now.classes_draining);
+    gauge("rocklock_audit_rows", "Rows of the audit log.", now.audit_rows);
+    append_head(text, "rocklock_oldest_hold_seconds", "gauge",
+                "Time since the oldest grant that is held was made; 0 if none is held.");
+    text += "rocklock_oldest_hold_seconds " + seconds(now.oldest_hold) + "\n";
     append_locks(text, now);
     append_histogram(text, "rocklock_acquire_duration_seconds",
                      "Time of an acquire that did not wait.", now.acquire);
@@ -213,6 +218,29 @@ void append_statistics(std::string& text, const LockStatistics& now) {
                      now.hold);
     append_histogram(text, "rocklock_renewal_margin_seconds",
                      "Time left of a lease when it was renewed.", now.renew_margin);
+}
+
+void append_storage(std::string& text, const StorageStatistics& statistics) {
+    const auto gauge = [&](const char* name, const char* help,
+                           const std::optional<std::uint64_t>& value) {
+        if (value) append_metric(text, name, "gauge", help, *value);
+    };
+    gauge("rocklock_store_bytes", "Space that the files of the store occupy.", statistics.bytes);
+    gauge("rocklock_store_file_system_bytes", "Size of the file system that contains the store.",
+          statistics.file_system_bytes);
+    gauge("rocklock_store_free_bytes", "Space on that file system that is available to the daemon.",
+          statistics.free_bytes);
+    if (const auto& reserve = statistics.reserve) {
+        append_metric(text, "rocklock_store_reserve_bytes", "gauge",
+                      "Size of the file that reserves disk space for releases and renewals.",
+                      reserve->allocated_bytes);
+        append_metric(text, "rocklock_store_low_space", "gauge",
+                      "1 if new sessions, locks and data are refused because the disk is almost "
+                      "full, else 0.",
+                      reserve->low ? 1 : 0);
+    }
+    append_histogram(text, "rocklock_sync_duration_seconds",
+                     "Time of a sync of the store's log to the disk.", statistics.syncs);
 }
 
 }  // namespace rocklock

@@ -14,11 +14,12 @@
 
 #include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
+#include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
 
-// The durations of calls, in buckets. Threads: thread-safe. During an add(), a reader may see the
-// new count with the old sum.
+// A histogram of the durations of calls. Threads: thread-safe. During an add(), a reader may see
+// the new count and the old sum.
 class LatencyHistogram {
 public:
     // The upper limits of all buckets except the last, which has none.
@@ -33,7 +34,8 @@ public:
         std::chrono::microseconds{2'500'000}, std::chrono::microseconds{10'000'000}};
 
     void add(std::chrono::nanoseconds took);
-    // Appends the lines of `name`. `labels` precede that of the bucket: `verb="Acquire",` or empty.
+    // Appends the lines of the metric `name`. `labels` are written before the label of the bucket:
+    // either empty or labels with a final comma, such as `verb="Acquire",`.
     void append(std::string& text, const std::string& name, const std::string& labels) const;
 
 private:
@@ -41,7 +43,8 @@ private:
     std::atomic<std::int64_t> sum_ns_{0};
 };
 
-// Counts the responses of each call by outcome, and measures the durations. Threads: thread-safe.
+// Counts the responses to each kind of call by outcome, and the durations of the calls. Threads:
+// thread-safe.
 class CallCounters {
 public:
     // The metrics are named `rocklock_<what>requests_total` and so on. `label` is the label that
@@ -49,14 +52,14 @@ public:
     CallCounters(std::string_view what, std::string_view label, std::vector<std::string_view> names)
         : what_(what), label_(label), names_(std::move(names)), calls_(names_.size()) {}
 
-    // Counts a response to the call with this index in `names`. `outcome` is nullopt for success,
-    // otherwise the code of the error.
+    // Counts a response to the call with the index `call` in `names`. `outcome` is nullopt after a
+    // success, and otherwise the code of the error.
     void add(std::size_t call, std::optional<ErrorCode> outcome, std::chrono::nanoseconds took);
     // Appends the lines of all calls that were counted at least once.
     void append(std::string& text) const;
 
 private:
-    // One for success, and one for each error code.
+    // The number of outcomes: success and the error codes.
     static constexpr std::size_t outcomes = static_cast<std::size_t>(ErrorCode::corrupt) + 2;
 
     struct Counts {
@@ -82,7 +85,7 @@ struct UserUsageLine {
     UserTableUsage tables;
 };
 
-// The limits of each user that the daemon checks itself; 0: no limit.
+// The limits per user that the daemon itself checks. 0 means no limit.
 struct UserConnectionLimits {
     std::uint64_t connections = 0;
     std::uint64_t buffer_bytes = 0;
@@ -95,5 +98,8 @@ void append_user_limits(std::string& text, const UserLimits& limits,
 
 // Appends the lines for the counters of the lock service.
 void append_statistics(std::string& text, const LockStatistics& statistics);
+// Appends the lines for the syncs of the store and its space on the disk. A size that is absent has
+// no line.
+void append_storage(std::string& text, const StorageStatistics& statistics);
 
 }  // namespace rocklock

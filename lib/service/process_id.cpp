@@ -70,14 +70,20 @@ std::optional<uid_t> owner_of(pid_t pid) {
     return facts.st_uid;
 }
 
-std::string user_name(uid_t uid) {
+std::optional<std::string> find_user_name(uid_t uid) {
     std::array<char, 4096> memory{};
     passwd entry{};
     passwd* found = nullptr;
     if (::getpwuid_r(uid, &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr) {
         return found->pw_name;
     }
-    return "uid " + std::to_string(uid);
+    return std::nullopt;
+}
+
+std::string user_name_without_entry(uid_t uid) { return "uid " + std::to_string(uid); }
+
+std::string user_name(uid_t uid) {
+    return find_user_name(uid).value_or(user_name_without_entry(uid));
 }
 
 }  // namespace rocklock

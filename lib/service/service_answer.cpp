@@ -1,6 +1,6 @@
 #include "service/service_answer.hpp"
 
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 namespace rocklock {
 

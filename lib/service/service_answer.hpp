@@ -1,5 +1,5 @@
 // The response of a service to a request: a status, headers and a body. It does not depend on the
-// transport. Over HTTP, all of its parts are sent unchanged.
+// transport. HTTP sends all parts of the response unchanged.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,16 @@ struct ServiceAnswer {
     // Additional headers: lines of `Name: value`, each with its line end.
     std::string more_headers;
     std::string body;
-    // The code of the error, if the request was refused with an error that has one.
+    // The code of the error, if the request was refused with an error that has a code.
     std::optional<ErrorCode> refused{};
-    // The refused request has stored a draft, which the body names.
+    // Whether the refused request has stored a draft. If so, the body names the draft.
     bool has_drafts = false;
 };
 
-// Reserves memory for an answer that a request is about to get. If it returns an error, the request
-// must change nothing and fail with it. Called on any thread, by one thread at a time; a later call
-// replaces the reservation of an earlier one. Empty: memory is not limited.
+// Reserves memory for the response to a request. If the function returns an error, the request must
+// change nothing and must fail with this error. The function is called on any thread, but only by
+// one thread at a time. A later call replaces the reservation of an earlier call. If the function
+// is empty, memory is not limited.
 using AnswerRoom = std::function<Result<void>(std::size_t bytes)>;
 
 // Returns an error response. `name` is the name of an exception that has no error code.

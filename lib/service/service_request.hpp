@@ -1,5 +1,5 @@
-// A request to a service as its transport delivers it: an operation, headers and a body. It does
-// not depend on the transport; over HTTP it is a part of an HttpRequest.
+// A request to a service, as a transport delivers it: an operation, headers and a body. It does not
+// depend on the transport. Over HTTP, it is the base class of HttpRequest.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline constexpr std::size_t max_request_body = 16u << 20;
 struct ServiceRequest {
     // Path and query. The query may contain a signature.
     std::string target;
-    // The header X-Amz-Target: the service and the operation.
+    // The value of the header X-Amz-Target: the service and the operation.
     std::string operation;
     // The values of the headers with these names. If a header is repeated, its values are separated
     // by commas.
@@ -25,17 +25,18 @@ struct ServiceRequest {
     std::string content_type;
     std::string content_encoding;
     std::string authorization;
-    // The headers Date and X-Amz-Date.
+    // The values of the headers Date and X-Amz-Date.
     std::string date;
     std::string amz_date;
-    // The names and values of the headers X-Rocklock-*, as they were received.
+    // The names and values of the received headers X-Rocklock-*.
     std::vector<std::pair<std::string, std::string>> lock_headers;
     std::string body;
     // The uid of the client; the transport sets it.
     std::uint32_t uid = 0;
 };
 
-// Returns true for the types of a call's body: application/json and application/x-amz-json-1.0.
+// Returns true for the two types that the body of a call can have: application/json and
+// application/x-amz-json-1.0.
 bool is_json(std::string_view content_type);
 // Returns true for application/x-amz-json-1.0, which SDKs send.
 bool is_sdk_json(std::string_view content_type);

@@ -1,6 +1,6 @@
 // The signatures of requests for tables (AWS Signature Version 4).
 //
-// Every client that can connect may use all tables. Therefore the signature is not verified: it
+// Every client that can connect may use all tables. The signature is therefore not verified; it
 // only has to be complete. SDKs generate a complete signature with any keys.
 #pragma once
 

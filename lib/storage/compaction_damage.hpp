@@ -1,10 +1,13 @@
-// Keeps a store usable if RocksDB finds damaged data of tables while it merges files.
+// Keeps a store usable if RocksDB finds damaged data of tables while it merges files (compaction).
 //
-// RocksDB then refuses all further writes, of every family. But damage to items, index entries or
-// the audit concerns only the calls that read them. So such an error is suppressed: the merge has
-// changed nothing, and the files stay as they are. RocksDB would try again each second, and block
-// all writes when too many files have not been merged. Therefore, the merging of this family is
-// stopped until the store is opened again. Damage to the lock state still fails the store.
+// Without this class, RocksDB would refuse all further writes, in every family. However, damage to
+// items, index entries or the audit log concerns only the calls that read the damaged data.
+// Therefore, such an error is suppressed. The failed merge has changed nothing, and the files stay
+// as they are.
+//
+// RocksDB would try the merge again each second, and would block all writes when too many files
+// were not merged. Therefore, merging of the damaged family is stopped until the store is opened
+// again. Damage to the lock state still fails the store.
 #pragma once
 
 #include <array>
@@ -27,11 +30,12 @@ public:
 
     ~CompactionDamage() override { detach(); }
 
-    // From now on until detach(), calls `stop` once for each damaged family. Each call has a
-    // separate thread, because a listener must not wait, and because the thread that writes may be
-    // blocked by unmerged files.
+    // From now on until detach(), calls `stop` once for each damaged family. Each call runs on a
+    // separate thread, because a listener must not wait, and because unmerged files may block the
+    // thread that writes.
     void attach(StopMerging stop);
-    // Waits until no `stop` is running. After that, `stop` is not called again.
+    // Waits until no call of `stop` is running. After detach() has returned, `stop` is not called
+    // again.
     void detach();
 
     void OnCompactionBegin(rocksdb::DB* database, const rocksdb::CompactionJobInfo& job) override;

@@ -1,10 +1,10 @@
-// The commit queue in front of an engine: many callers, one writer at a time, and one sync for all
-// waiting commits.
+// The commit queue of an engine. Many threads can commit. One of them at a time writes, and one
+// sync makes all waiting commits durable.
 //
-// There is no committer thread. If a caller of wait() finds no leader, it becomes the leader: it
-// takes all queued commits, checks their preconditions in order, writes them together, syncs if a
-// waiter needs that, and wakes only the waiters with completed commits. An idle store therefore
-// needs no hand-over between threads, and in a busy store many commits share one sync.
+// There is no committer thread. If there is no leader, the next caller of wait() becomes the
+// leader. It takes all queued commits, checks their preconditions in order, writes them together,
+// and syncs if a waiter needs a sync. Then it wakes the waiters whose commits are complete. In an
+// idle store, no work is handed over between threads. In a busy store, many commits share one sync.
 //
 //               wait(), no leader
 //     idle ──────────────────────────────► leading: lead()
@@ -22,13 +22,13 @@
 //                                                leader has led rounds_for_others rounds
 //
 // Invariants of each state:
-//   idle      no waiter is parked; if commits are queued, wait() has not yet been called for at
-//             least one of them, and that call will write all of them
-//   leading   exactly one thread uses the engine; the commits up to `written_through` are applied,
+//   idle      no waiter is parked. If commits are queued, wait() has not yet been called for at
+//             least one of them, and this call will write all of them
+//   leading   exactly one thread uses the engine. The commits up to written_through() are applied
 //             in order
 //   failed    (permanently) the queue is empty, no waiter is parked, and no thread leads again
 //
-// A commit counts as passed when it has been checked, even if its preconditions did not hold.
+// A commit counts as complete when it has been checked, even if its preconditions did not hold.
 #pragma once
 
 #include <atomic>
@@ -47,8 +47,8 @@
 
 namespace rocklock {
 
-// The operations that a leader needs from a store. Called by one thread at a time, except for
-// concurrent syncs.
+// The operations that a leader needs from a store. One thread at a time calls them, except for
+// concurrent calls of sync().
 class Engine {
 public:
     Engine() = default;
@@ -59,17 +59,17 @@ public:
     // Returns the version of the key's value, or nullopt if the key is absent.
     virtual Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) = 0;
 
-    // Applies these batches in order; readers see each batch completely or not at all. If `sync` is
-    // true, it then syncs everything that was written so far. After an error, any prefix of the
+    // Applies these batches in order. Readers see each batch completely or not at all. If `sync` is
+    // true, then syncs everything that was written so far. After an error, any prefix of the
     // batches may have been applied.
     virtual Result<void> write(std::span<Batch* const> batches, bool sync) = 0;
 
-    // Syncs everything that was written without a sync.
+    // Syncs everything that was written and is not synced yet.
     virtual Result<void> sync() = 0;
     // Whether another thread may call sync() while the leader writes or syncs.
     virtual bool syncs_concurrently() const { return false; }
 
-    // Called at the first failure, before any caller is notified of it.
+    // Called at the first failure, before any caller is notified of the failure.
     virtual void failed(const Error& error) = 0;
 };
 
@@ -77,7 +77,8 @@ public:
 // Lifetime: borrows the engine and the clock.
 class GroupCommit {
 public:
-    // `durable_when_written`: the engine has no disk, so that a written commit counts as durable.
+    // If `durable_when_written` is true, the engine has no disk, and a written commit counts as
+    // durable.
     GroupCommit(Engine& engine, Clock& clock, bool durable_when_written);
 
     // Implement the functions of Storage with the same names.
@@ -87,16 +88,16 @@ public:
     bool done(CommitNumber number, Durability durability) const;
     std::optional<Error> failure() const;
 
-    // Fails the store permanently, like a failed write. Used when a reader finds damage
-    // in the lock state.
+    // Fails the store permanently, as a failed write does. Called when a reader finds damage in the
+    // lock state.
     void fail(const Error& error);
 
     // Makes all queued commits durable. Later commits fail with `closing`.
     Result<void> close();
 
-    // Executes one round on the calling thread, for tests that choose the order of events: checks
-    // and writes the first `limit` queued commits, and syncs everything that is written if `sync`
-    // is true. No thread may be leading.
+    // Used by tests that determine the order of events. Executes one round on the calling thread:
+    // checks and writes the first `limit` queued commits, and if `sync` is true, syncs everything
+    // that was written. No thread may be leading.
     Result<void> step(std::size_t limit, bool sync);
 
     std::size_t queued() const;
@@ -109,7 +110,7 @@ private:
         Verdict* verdict;
         bool deferred;
     };
-    // Allocated on the stack of the thread that is parked in it.
+    // Allocated on the stack of the waiting thread, which is parked in `parker`.
     struct Waiter {
         CommitNumber number;
         Durability durability;
@@ -139,8 +140,8 @@ private:
         CommitNumber through = 0;
         bool sync = false;
     };
-    // The waiters that are notified after a round. `successor` becomes the next leader. If
-    // `leader_continues` is true, the leader continues with another round.
+    // The waiters that are notified after a round. `successor` becomes the next leader. If there is
+    // no successor and `leader_continues` is true, the same leader leads another round.
     struct Outcome {
         WaiterList done;
         WaiterList failed;
@@ -169,29 +170,30 @@ private:
 
     mutable Mutex mutex_;
     std::vector<Pending> queue_ ROCKLOCK_GUARDED_BY(mutex_);
-    // An empty vector; the next leader reuses its memory.
+    // An empty vector, whose memory the next leader reuses.
     std::vector<Pending> spare_ ROCKLOCK_GUARDED_BY(mutex_);
     CommitNumber last_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::size_t deferred_queued_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     // The last commit for which a sync was requested.
     CommitNumber sync_wanted_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     WaiterList parked_ ROCKLOCK_GUARDED_BY(mutex_);
-    // A failure that another thread has reported while a leader is active. The leader applies it
-    // after its round, since it may still be writing results.
+    // A failure that another thread has reported while a leader is active. The leader applies the
+    // failure after its round, since it may still be writing results.
     std::optional<Error> found_ ROCKLOCK_GUARDED_BY(mutex_);
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
 
-    // Changed only with the mutex held; read without it.
+    // Changed only while the mutex is held. Read without the mutex.
     std::atomic<bool> leading_{false};
     std::atomic<bool> failed_{false};
-    // Set by a leader that has led rounds for others long enough and found no parked waiter: the
-    // next caller with a deferred commit takes over.
+    // Set by a leader that has led enough rounds for other threads but found no parked waiter. The
+    // next caller with a deferred commit then becomes the leader.
     std::atomic<bool> relief_wanted_{false};
     std::atomic<CommitNumber> written_{0};
     std::atomic<CommitNumber> synced_{0};
 
-    // Used by the leader only: the batches to write, and the versions that they will have written
-    // (none for a deleted key). Versions are collected from the first commit with preconditions on.
+    // Used only by the leader. `accepted_` contains the batches to write, and `overlay_` the
+    // versions that they will have written (nullopt for a deleted key). In a group without
+    // preconditions, no versions are collected.
     std::vector<Batch*> accepted_;
     std::unordered_map<Key, std::optional<std::uint64_t>, KeyHash> overlay_;
     std::size_t overlaid_ = 0;

@@ -1,14 +1,14 @@
-// RocksDB's logs, adapted for frequent syncs.
+// Adapts RocksDB's logs for frequent syncs.
 //
-// If a sync follows an append, the file system must also write metadata, for the new length and the
-// new blocks: an fdatasync after appending 200 bytes takes 1.5 times as long as one after
-// overwriting 200 bytes. So a log that is synced often is extended with zeros in advance, and its
-// records overwrite the zeros.
+// If a sync follows after an append, the file system must also write metadata for the new length
+// and the new blocks of the file. An fdatasync after appending 200 bytes takes 1.5 times as long as
+// an fdatasync after overwriting 200 bytes. Therefore, a log that is synced often is extended with
+// zeros in advance, and its records overwrite the zeros.
 //
-// A new log is created only after the previous one is synced. So a power failure preserves a prefix
-// of the unsynced records, and no record after a missing one.
+// A new log is created only after the previous log is synced. Therefore, after a power failure, no
+// record exists that follows a missing one.
 //
-// log_tail.hpp explains how a reader deals with the zeros.
+// log_tail.hpp explains how a reader handles the zeros.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@
 
 namespace rocklock {
 
-// Returns the environment of one store. It must outlive the database. All other operations are
-// passed to `target`. `recovery` is notified of appended bytes and judges the logs that are read;
-// it must outlive the result.
+// Returns the environment of one store. It must outlive the database. It opens logs itself, and
+// passes all other operations to `target`. `recovery` is notified of bytes that are appended to a
+// log, and judges the logs that are read. `recovery` must outlive the result.
 std::unique_ptr<rocksdb::Env> make_log_env(
     LogRecovery& recovery,
     const std::shared_ptr<rocksdb::FileSystem>& target = rocksdb::FileSystem::Default());

@@ -1,12 +1,14 @@
-// Records how far the logs of a store are synced, and uses this to judge the logs at recovery.
+// Records how far the logs of a store are synced. At recovery, uses this record to judge whether
+// damage in a log can be the result of a power failure.
 //
 //     commit ── sync ── commit with a mark ── sync ── commit with a mark ── …      sync_marks.hpp
 //                       │                             │
 //                       └ all before it is synced     └ all before it is synced
 //
-// A log that was cut short has lost its last marks. Therefore, the file SYNCED_LOG in the directory
-// of the logs contains the newest mark, and is overwritten after each sync. It is not synced
-// itself: after a power failure, it contains an older mark, which is still true.
+// If a log was cut short, its last marks are lost. Therefore, the newest mark is also written to
+// the file SYNCED_LOG in the directory of the logs, which is overwritten after each sync.
+// SYNCED_LOG itself is not synced. After a power failure it may contain an older mark, which is
+// still true.
 //
 // At recovery, damage before the last known sync is corruption, because a power failure cannot
 // cause it. Damage after it may be a torn write. RocksDB then recovers the log up to the damage,
@@ -41,16 +43,17 @@ public:
     LogRecovery& operator=(const LogRecovery&) = delete;
     ~LogRecovery();
 
-    // From now on until end(), logs are judged when they are read. `key` is the key of the sync
-    // marks, and `directory` contains the logs. If `thorough` is true, all records are verified.
-    // Otherwise only a log that has no clean end or is shorter than SYNCED_LOG states is judged,
-    // and RocksDB verifies the records. Errors: corrupt if a synced log is missing; io_error.
+    // From now on until end(), judge() examines each log that RocksDB reads. `key` is the key of
+    // the sync marks, and `directory` contains the logs. If `thorough` is true, judge() verifies
+    // all records. Otherwise, it verifies only the logs that do not end with a complete record, and
+    // those that are shorter than SYNCED_LOG states. RocksDB verifies the other logs. Errors:
+    // corrupt if a synced log is missing; io_error.
     Result<void> begin(std::uint64_t key, const std::string& directory, bool thorough);
     void end() { active_ = false; }
     bool active() const { return active_; }
 
-    // Called before RocksDB replays the log at `path`, which has the end `tail`. Errors: Corruption
-    // if synced bytes are damaged or missing; read errors.
+    // Called before RocksDB replays the log at `path`. `tail` describes the end of this log.
+    // Errors: Corruption if synced bytes are damaged or missing; read errors.
     rocksdb::IOStatus judge(rocksdb::FileSystem& files, const std::string& path,
                             const LogTail& tail);
 
@@ -63,7 +66,7 @@ public:
 
     // Records that `bytes` bytes of a log were written. They may end within a record.
     void appended(std::uint64_t log, std::uint64_t bytes);
-    // Records that the bytes that were appended end with a complete record.
+    // Records that the bytes appended so far end with a complete record.
     void completed();
     // Returns the end of the last complete record that was written.
     SyncMark written() const;
@@ -77,8 +80,8 @@ private:
     struct Evidence {
         // The number of bytes of the log that are known to be synced.
         std::uint64_t synced = 0;
-        // Whether a later log contains marks. Such a log was created after this one had been synced
-        // completely.
+        // Whether a later log contains marks. If so, this log is completely synced, because a later
+        // log is created only after that.
         bool all = false;
     };
 
@@ -91,7 +94,7 @@ private:
     // The mark that SYNCED_LOG contained when the store was opened.
     SyncMark last_run_;
     bool thorough_ = false;
-    // Whether a log was cut at its damage. Later logs are then not replayed.
+    // Whether a log was cut at its damage. If so, later logs are not replayed.
     bool cut_ = false;
     std::atomic<std::uint64_t> discarded_{0};
 
@@ -99,8 +102,8 @@ private:
     SyncMark appended_ ROCKLOCK_GUARDED_BY(mutex_);
     SyncMark written_ ROCKLOCK_GUARDED_BY(mutex_);
     SyncMark synced_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The descriptor of SYNCED_LOG, or -1 if it is not open; the key of its marks; and a buffer for
-    // the bytes of a mark.
+    // The descriptor of SYNCED_LOG, or -1 if the file is not open. The next members are the key of
+    // its marks, and a buffer for the bytes of a mark.
     int file_ ROCKLOCK_GUARDED_BY(mutex_) = -1;
     std::uint64_t file_key_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::string bytes_ ROCKLOCK_GUARDED_BY(mutex_);

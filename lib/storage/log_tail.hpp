@@ -1,19 +1,20 @@
 // Finds the end of a RocksDB log that was extended with zeros in advance.
 //
-// A log is a sequence of blocks of 32 KB. A block contains records, none of which crosses its end:
-// four bytes of checksum, two of length, one of type, and the payload. If less than a header is
-// left after the last record of a block, these bytes are zero. (RocksDB's documentation: "Write
-// Ahead Log File Format".)
+// A log is a sequence of blocks of 32 KB. A block contains whole records. A record has a header
+// (four bytes of checksum, two of length, one of type) and a payload. If fewer bytes than a header
+// are left after the last record of a block, these bytes are zero. See "Write Ahead Log File
+// Format" in RocksDB's documentation.
 //
 //     ┌────────┬────────┬─────────┬──────────────────────┐
 //     │ record │ record │ rec 0 0 │ 0 0 0 0 0 0 0 0 0 0  │     zeros, not yet overwritten
 //     └────────┴────────┴─────────┴──────────────────────┘
 //                           ▲ end
 //
-// RocksDB's recovery modes assume that a log ends with its last written byte: a record that is cut
-// short by the end of the file is an unfinished write, and a record with a wrong checksum is
-// damage. With zeros at the end, an unfinished write would look like damage, and RocksDB would skip
-// zeros in the middle of a log. So LogTail computes where the file would end without the zeros.
+// RocksDB's recovery modes assume that a log ends with its last written byte. To RocksDB, a record
+// that the end of the file cuts short is an unfinished write, and a record with a wrong checksum is
+// damage. If a log ended with zeros, an unfinished write would look like damage. RocksDB would also
+// skip zeros in the middle of a log. Therefore, LogTail computes where the file would end without
+// the zeros.
 #pragma once
 
 #include <cstddef>
@@ -36,24 +37,25 @@ public:
     enum class Kind : char { whole = 1, first, middle, last };
 
     // Returns the record, including its header, at the beginning of `rest`, the remainder of a
-    // block. Returns an empty view if there is none: the type is unknown, or the record is longer
-    // than `rest`.
+    // block. Returns an empty view if there is no record, because the type is unknown or the length
+    // exceeds `rest`.
     static std::string_view record_at(std::string_view rest);
     // Returns whether the checksum in the header matches the record.
     static bool checksum_matches(std::string_view record);
 
-    // Reads the next block. Each block has block_bytes bytes; only the last one of the file may be
-    // shorter.
+    // Reads the next block. Each block must have block_bytes bytes, except for the last block of
+    // the file, which may be shorter.
     void read(std::string_view block);
 
     // Returns the number of bytes that were written. A reader must treat this as the end of the
     // file.
     std::uint64_t end() const;
-    // Returns the offset of a zero header that is followed by written bytes, if there is one.
-    // After a power failure, unsynced data may have such a gap. In all other cases it is damage.
+    // Returns the offset of a zero header after which written bytes follow, or nullopt if there is
+    // none. After a power failure, unsynced data may have such a gap. In all other cases, a gap is
+    // damage.
     std::optional<std::uint64_t> gap() const;
-    // Returns whether all records could be parsed, no data comes after the last one, and the
-    // checksum of the last one is right. The checksums of the other records are not verified.
+    // Returns whether all records could be parsed, no data follows after the last record, and the
+    // checksum of the last record is correct. The checksums of the other records are not verified.
     bool clean() const;
 
 private:
@@ -68,7 +70,7 @@ private:
     std::optional<std::uint64_t> zeros_;
     // The offset after the last nonzero byte at or after `zeros_`.
     std::uint64_t written_ = 0;
-    // Whether a record could not be parsed, so that the next one could not be found. RocksDB
+    // Whether a record could not be parsed, so that the next record could not be found. RocksDB
     // reports the reason when it reads the log.
     bool unrecognized_ = false;
 };

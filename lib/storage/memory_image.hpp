@@ -1,9 +1,8 @@
-// An ordered key-value store in memory with snapshots: one map per family, and for each key the old
-// states that open snapshots can see.
+// An ordered key-value store in memory with snapshots. It has one map per family, which contains
+// for each key the newest state and the older states that open snapshots can see.
 //
-// A key has its newest state and a list of older ones. Each state has the number of the write that
-// created it. While no snapshot is open, no old states are kept, and a write only replaces the
-// value.
+// The states of a key are a list, and each state has the moment of the apply() that created it.
+// While no snapshot is open, no older states are kept, and a write only replaces the value.
 #pragma once
 
 #include <array>
@@ -28,22 +27,25 @@ namespace rocklock {
 // Threads: thread-safe.
 class MemoryImage {
 public:
+    // The number of calls of apply() up to a state of the image.
     using Moment = std::uint64_t;
+    // Used to read the newest state.
     static constexpr Moment present = UINT64_MAX;
 
+    // Returns the value that the key had at `moment`, or nullopt if it was absent.
     std::optional<std::string> get(Family family, std::string_view key,
                                    Moment moment = present) const;
-    // Returns the version of the key's value, or nullopt if the key is absent.
+    // Returns the version of the key's newest value, or nullopt if the key is absent.
     std::optional<std::uint64_t> version(Family family, std::string_view key) const;
 
-    // Applies all batches at the same moment. Moves the strings out of them.
+    // Applies all batches, in order, as one new moment. Moves the strings out of the batches.
     void apply(std::span<Batch* const> batches);
 
-    // Returns a snapshot of the current state. It must end before the image.
+    // Returns a snapshot of the current state. The snapshot must be destroyed before the image.
     std::unique_ptr<Snapshot> snapshot();
 
-    // For snapshots: returns the current moment and keeps its state readable until
-    // close_snapshot().
+    // Used by snapshots. open_snapshot() returns the current moment, whose state remains readable
+    // until close_snapshot().
     Moment open_snapshot();
     void close_snapshot(Moment moment);
 
@@ -59,7 +61,7 @@ public:
 private:
     struct State {
         Moment since = 0;
-        // None if the key is deleted.
+        // nullopt if the key is deleted.
         std::optional<std::string> value;
         std::unique_ptr<State> older;
     };
@@ -70,8 +72,8 @@ private:
     Map::iterator position_of(Map& map, Family family, const std::string& key) const
         ROCKLOCK_REQUIRES(mutex_);
     void prune() ROCKLOCK_REQUIRES(mutex_);
-    // Removes the states that no snapshot can see. Returns false if none is left and the key is
-    // absent.
+    // Removes the older states that no snapshot can see. If the key is deleted and no older state
+    // is left, returns false, and the caller can erase the key.
     bool prune_state(State& state) const ROCKLOCK_REQUIRES(mutex_);
 
     Map& map(Family family) ROCKLOCK_REQUIRES(mutex_) {
@@ -83,14 +85,15 @@ private:
 
     mutable Mutex mutex_;
     std::array<Map, family_count> maps_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The last inserted key of each family, near which the next insertion is expected. None if a
-    // key was erased since.
+    // The key of each family that was inserted last. The next insertion is expected near this key.
+    // nullopt if a key of the family was erased after the insertion.
     std::array<std::optional<Map::iterator>, family_count> near_ ROCKLOCK_GUARDED_BY(mutex_);
     Moment now_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::multiset<Moment> snapshots_ ROCKLOCK_GUARDED_BY(mutex_);
     // The keys that have older states, and the deleted keys that are kept for snapshots.
     std::set<std::pair<Family, std::string>> keys_to_prune_ ROCKLOCK_GUARDED_BY(mutex_);
-    // When this many keys have older states, closing a snapshot removes the unneeded ones.
+    // close_snapshot() calls prune() if there are at least this many keys to prune, or if it has
+    // closed the last snapshot.
     std::size_t prune_at_ ROCKLOCK_GUARDED_BY(mutex_) = 64;
 };
 

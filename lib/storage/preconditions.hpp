@@ -8,18 +8,19 @@
 
 namespace rocklock {
 
-// Return the errors for a passed deadline and for a failed precondition.
+// Return the errors for a deadline that has passed and for a precondition that does not hold.
 Error deadline_passed();
 Error precondition_failed(const Precondition& precondition);
 
-// Returns whether a read of this family that failed with `error` must fail the whole store: it
-// found damage in the lock state. Damage to an item, an index entry or the audit concerns only the
-// calls that read it.
+// Returns whether a read of this family that failed with `error` must fail the whole store. This is
+// the case if the read found damage in the lock state. Damage to an item, an index entry or the
+// audit log concerns only the calls that read the damaged data.
 bool fails_store(const Error& error, Family family);
 
-// Returns nullopt if the batch may be applied, and otherwise the error that refuses it.
-// `version_of_key(family, key)` returns a Result with the current version of a key, or nullopt if
-// the key is absent. Errors: those of `version_of_key`, unless they concern only this batch.
+// Returns nullopt if the batch may be applied. Otherwise, returns the error with which the batch is
+// refused. `version_of_key(family, key)` returns a Result with the current version of a key, or
+// nullopt if the key is absent. Errors: those of `version_of_key`, unless they concern only this
+// batch.
 template <typename VersionOfKey>
 Result<std::optional<Error>> judge(const Batch& batch, BootTime now,
                                    const VersionOfKey& version_of_key) {

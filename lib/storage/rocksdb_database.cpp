@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/reserved_files.hpp"
 #include "storage/rocksdb_setup.hpp"
 #include "storage/store_directory.hpp"
 #include "storage/sync_marks.hpp"
@@ -34,6 +35,9 @@ Result<void> require_known_families(const StoreDirectory& directory,
 }
 
 }  // namespace
+
+RocksdbDatabase::RocksdbDatabase(SpaceReserve& reserve)
+    : env_(make_log_env(recovery_, make_reserved_files(reserve))) {}
 
 RocksdbDatabase::~RocksdbDatabase() {
     if (!db_) return;

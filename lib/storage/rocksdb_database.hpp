@@ -1,4 +1,4 @@
-// RocksDB with the families of a store, its logs and their sync marks.
+// A RocksDB database with the families of a store, its logs and the sync marks of the logs.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,16 @@
 
 namespace rocklock {
 
+class SpaceReserve;
 class StoreDirectory;
 
-// Threads:  as rocksdb::DB, except for open() and sync_mark().
+// Threads:  as for rocksdb::DB, except for open() and sync_mark().
 // Lifetime: in a child of the process, the destructor does not use the files and the threads of the
 //           database.
 class RocksdbDatabase {
 public:
-    RocksdbDatabase() = default;
+    // `reserve` must outlive the database.
+    explicit RocksdbDatabase(SpaceReserve& reserve);
     RocksdbDatabase(const RocksdbDatabase&) = delete;
     RocksdbDatabase& operator=(const RocksdbDatabase&) = delete;
     ~RocksdbDatabase();
@@ -37,7 +39,7 @@ public:
     Result<void> open(const StoreDirectory& directory, const RocksdbOptions& options,
                       bool same_boot);
 
-    // Returns the sync mark for the next commit, or null if there is no new one. Threads: one at a
+    // Returns the sync mark for the next commit, or null if there is no new mark. Threads: one at a
     // time.
     const std::string* sync_mark() const;
     // Must be called after each successful write to the database, by the thread that writes.
@@ -63,7 +65,7 @@ private:
     std::uint64_t mark_key_ = 0;
     mutable std::string mark_;
     std::shared_ptr<CompactionDamage> damage_ = std::make_shared<CompactionDamage>();
-    std::unique_ptr<rocksdb::Env> env_ = make_log_env(recovery_);
+    std::unique_ptr<rocksdb::Env> env_;
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;
 };

@@ -1,4 +1,4 @@
-// Reads of the store on disk, from its current state or from a snapshot.
+// Reads the store on disk, from its current state or from a snapshot.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@
 namespace rocklock {
 
 // Reads from a snapshot or the current state. If a read finds corruption in the lock state, the
-// store fails; in other families, only the read fails.
+// whole store fails. If it finds corruption in another family, only the read fails.
 //
 // Threads:  thread-safe.
-// Lifetime: `database` and `group` must outlive it.
+// Lifetime: `database` and `group` must outlive the reader.
 class RocksdbReader {
 public:
     RocksdbReader(const RocksdbDatabase& database, GroupCommit& group)
@@ -29,7 +29,7 @@ public:
 
     Result<std::optional<std::string>> get(const rocksdb::ReadOptions& options, Family family,
                                            std::string_view key) const;
-    // Never reads a file.
+    // Reads only data in memory, and never a file.
     CachedValue get_cached(Family family, std::string_view key, std::size_t max_bytes) const;
 
     Error report(const rocksdb::Status& status, Family family) const;
@@ -43,7 +43,7 @@ private:
 
 // Returns a snapshot of the current state. `reader` must outlive it.
 std::unique_ptr<Snapshot> make_rocksdb_snapshot(const RocksdbReader& reader);
-// Returns the snapshot of a child process, in which every read fails with `error`.
+// Returns a snapshot for a forked child process. Every read of this snapshot fails with `error`.
 std::unique_ptr<Snapshot> make_no_snapshot(Error error);
 
 }  // namespace rocklock

@@ -1,4 +1,5 @@
-// Rocklock's options and families of RocksDB, and the conversion of RocksDB's errors.
+// The options and families with which Rocklock uses RocksDB, and the conversion of RocksDB's
+// errors.
 #pragma once
 
 #include <array>
@@ -24,13 +25,13 @@ inline constexpr std::array<const char*, family_count> family_names = {"meta", "
 Error to_error(const rocksdb::Status& status);
 // Returns the error of a failed open. In an existing store, a missing file means corruption.
 Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directory);
-// If the error reports corruption, adds which store is damaged.
+// If the error reports corruption, adds the path of the damaged store to its message.
 Error about_damage(Error error, const StoreDirectory& directory);
 
 // The damage at the end of a log that is tolerated when the store is opened.
 enum class LogEnd : std::uint8_t {
-    // The process was killed, but the machine kept running: only the very last record can be
-    // incomplete. Damage anywhere else means that bytes which were reported as written are lost.
+    // The process was killed, but the machine kept running. Only the last record of the log can be
+    // incomplete. Damage anywhere else means that bytes are lost which were reported as written.
     killed,
     // After a power failure, the unsynced end of the log may be damaged in any way. The log is read
     // up to the damage.
@@ -42,8 +43,8 @@ enum class LogEnd : std::uint8_t {
 // Returns the options. `env` must outlive the database.
 rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end,
                                     rocksdb::Env& env);
-// Returns the descriptors of the default family and of the families of the store. All have the same
-// options.
+// Returns the descriptors of the default family and of the families of the store. All families have
+// the same options.
 std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const RocksdbOptions& options);
 
 }  // namespace rocklock

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,16 +24,21 @@
 #include "base/fork.hpp"
 #include "base/kill_point.hpp"
 #include "base/random.hpp"
+#include "base/timings.hpp"
+#include "storage/disk_use.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/recent_versions.hpp"
 #include "storage/rocksdb_database.hpp"
 #include "storage/rocksdb_reader.hpp"
 #include "storage/rocksdb_setup.hpp"
+#include "storage/space_reserve.hpp"
 #include "storage/store_copy.hpp"
 #include "storage/store_directory.hpp"
 
 namespace rocklock {
 namespace {
+
+using std::chrono::steady_clock;
 
 // In format 2, the end of a session can be part of the record of its grant. Every store of format 1
 // is also valid in format 2.
@@ -40,8 +46,8 @@ constexpr std::uint32_t format = 2;
 
 class RocksdbEngine final : public Engine {
 public:
-    RocksdbEngine(const RocksdbDatabase& database, StoreDirectory& directory)
-        : database_(database), directory_(directory) {}
+    RocksdbEngine(const RocksdbDatabase& database, StoreDirectory& directory, SpaceReserve& reserve)
+        : database_(database), directory_(directory), reserve_(reserve) {}
 
     Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) override {
         if (const auto* known = known_.find(family, key)) return *known;
@@ -75,7 +81,10 @@ public:
         rocksdb::WriteOptions options;
         options.sync = sync && !apart;
         kill_point(KillPoint::before_write);
+        const auto began = steady_clock::now();
+        reserve_.prepare(group_.GetDataSize(), began);
         const auto status = database_->Write(options, &group_);
+        if (options.sync) syncs_.add(steady_clock::now() - began);
         if (!status.ok()) {
             known_.forget();
             return to_error(status);
@@ -87,16 +96,22 @@ public:
     }
 
     Result<void> sync() override {
+        const auto began = steady_clock::now();
         const auto status = database_.sync();
+        syncs_.add(steady_clock::now() - began);
         if (!status.ok()) return to_error(status);
         kill_point(KillPoint::after_sync);
         return {};
     }
 
     bool syncs_concurrently() const override { return true; }
+    Histogram sync_times() const { return syncs_.snapshot(); }
 
     // Removing a file needs no space.
-    void failed(const Error&) override { directory_.remove_marker(); }
+    void failed(const Error&) override {
+        directory_.remove_marker();
+        reserve_.abandon();
+    }
 
 private:
     void note(std::span<Batch* const> batches) {
@@ -111,9 +126,11 @@ private:
 
     const RocksdbDatabase& database_;
     StoreDirectory& directory_;
+    SpaceReserve& reserve_;
     rocksdb::WriteBatch group_;
     rocksdb::PinnableSlice value_;
     RecentVersions known_;
+    Timings syncs_;
 };
 
 class RocksdbStorage final : public Storage {
@@ -158,6 +175,10 @@ public:
     }
     bool suspect() const override { return suspect_.load(); }
     std::uint64_t discarded_log_bytes() const override { return database_.discarded_log_bytes(); }
+    bool accepts_growth() const override { return reserve_.accepts_growth(); }
+    Error growth_refusal() const override { return reserve_.refusal(); }
+    void set_reserve_bytes(std::uint64_t bytes) override;
+    StorageStatistics statistics() const override;
     Result<void> mark_sound() override;
     Result<void> copy_to(const std::string& directory, const std::vector<Write>& marks) override;
     Result<void> verify() const override;
@@ -174,10 +195,12 @@ private:
     const pid_t opened_by_ = getpid();
     // The order matters: directory_, which holds the lock, is destroyed last.
     std::unique_ptr<StoreDirectory> directory_;
-    RocksdbDatabase database_;
-    RocksdbEngine engine_{database_, *directory_};
+    SpaceReserve reserve_{directory_->path()};
+    RocksdbDatabase database_{reserve_};
+    RocksdbEngine engine_{database_, *directory_, reserve_};
     GroupCommit group_;
     RocksdbReader reader_{database_, group_};
+    DiskUse disk_use_;
     std::atomic<bool> suspect_{false};
     bool read_only_ = false;
 };
@@ -188,6 +211,7 @@ Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
     const std::string boot_id = clock_.boot_id();
     const auto marker = directory_->marker();
     const bool same_boot = marker && !boot_id.empty() && *marker == boot_id;
+    if (!read_only_) reserve_.make_room(options);
     if (auto opened = database_.open(*directory_, options, same_boot); !opened) return opened;
     if (auto checked = check_format(); !checked) return checked;
     suspect_ = directory_->existing() && !marker;
@@ -197,7 +221,12 @@ Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
         if (auto marked = directory_->write_marker(boot_id); !marked) return marked;
     }
     directory_->keep();
+    reserve_.start(options);
     return {};
+}
+
+void RocksdbStorage::set_reserve_bytes(std::uint64_t bytes) {
+    if (!read_only_ && !fork_check_.in_child()) reserve_.set_bytes(bytes);
 }
 
 Result<void> RocksdbStorage::check_format() {
@@ -258,6 +287,15 @@ Result<bool> RocksdbStorage::is_empty() const {
         if (cursor->valid()) return false;
     }
     return true;
+}
+
+StorageStatistics RocksdbStorage::statistics() const {
+    StorageStatistics statistics;
+    if (fork_check_.in_child()) return statistics;
+    statistics.syncs = engine_.sync_times();
+    disk_use_.add_to(statistics, directory_->path(), steady_clock::now());
+    statistics.reserve = reserve_.state();
+    return statistics;
 }
 
 Result<void> RocksdbStorage::mark_sound() {

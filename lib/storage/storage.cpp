@@ -43,6 +43,11 @@ Result<void> Storage::copy_to(const std::string& /*directory*/,
 
 Result<void> Storage::verify() const { return {}; }
 
+Error Storage::growth_refusal() const {
+    return {ErrorCode::no_space,
+            "the store has almost no space left: make room, or release locks and delete data"};
+}
+
 std::uint64_t version_of(std::string_view value) { return Reader(value).u64().value_or(0); }
 
 bool fails_store(const Error& error, Family family) {

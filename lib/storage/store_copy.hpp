@@ -1,10 +1,10 @@
-// Copies of a store: creates them from an open store or a directory of files.
+// Creates copies of a store, from an open store or from a directory of files.
 //
-// A copy has the layout of a store that was never open. It contains marks of the caller, so that
-// the first process that opens it recognizes it as a copy.
+// A copy has the layout of a store that was never open. It contains marks, which the caller
+// provides, so that the first process that opens the copy recognizes it as a copy.
 //
-//     <directory>/db.partial   an incomplete copy; it is not a store, and no function opens it
-//                 db           the complete copy: synced, then renamed in one step
+//     <directory>/db.partial   an incomplete copy, which is not a store and which no function opens
+//                 db           the complete copy, which was synced and then renamed in one step
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@
 
 namespace rocklock {
 
-// Calls `fill` to create a database at the given path, writes `marks` into it, and renames it to
-// the database of `directory`. First removes the remains of an interrupted copy. If the copy fails,
-// its remains are removed.
+// Makes a copy of a store in `directory`. First removes the remains of an interrupted copy. Then
+// calls `fill`, which must create a database at the path in its argument (db.partial). Finally,
+// writes `marks` into this database and renames it to db. If a step fails, removes the files that
+// it has created.
 //
-// Errors: invalid_argument  `directory` is not empty, lies in a store, or cannot be created
-//         store_in_use      another copy is being made there
+// Errors: invalid_argument  `directory` is not empty, is inside a store, or cannot be created
+//         store_in_use      another copy is being made in `directory`
 //         and those of `fill` and of the disk
 Result<void> make_copy(const std::string& directory, const std::vector<Write>& marks,
                        const std::function<Result<void>(const std::string& database)>& fill);
@@ -35,12 +36,12 @@ using CopyProgress = std::function<void(std::uint64_t done, std::uint64_t whole)
 Result<void> copy_files(const std::string& from, const std::string& to,
                         const CopyProgress& progress);
 
-// The number of files in a directory, and their bytes.
+// The number of files in a directory, and their total size.
 struct DirectorySize {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
 };
-// Subdirectories are not counted. Errors: as system_error().
+// Returns the size of a directory without its subdirectories. Errors: as system_error().
 Result<DirectorySize> size_of_directory(const std::string& path);
 
 }  // namespace rocklock

@@ -1,9 +1,10 @@
-// The directory of a store: which process has it open, whether it contains a store, and how its
-// last run ended.
+// The directory of a store. StoreDirectory determines which process has the store open, whether the
+// directory contains a store, and how the last run ended.
 //
 //     <directory>/rocklock.pid   locked by the process that has the store open; contains its pid
-//                 SYNCED         exists unless a write or a sync has failed; contains the
-//                                boot id of the last open
+//                 SYNCED         contains the boot id of the machine at the last open. The file is
+//                                absent after a failed write or sync, and in a store that copy_to()
+//                                has made, until a call of mark_sound() succeeds
 //                 db/            the files of RocksDB
 #pragma once
 
@@ -18,18 +19,21 @@
 
 namespace rocklock {
 
-// Returns an error for the failure of `what` with the given errno. Code: read_only, no_space,
-// not_a_store or io_error.
+// Returns an error for a failed system call. The message begins with `what`, such as "cannot open
+// PATH"; `number` is the errno. The code is read_only, no_space, not_a_store or io_error.
 Error system_error(const std::string& what, int number);
 
 // Threads:  one thread, except for remove_marker().
-// Lifetime: locks the store until it is destroyed. The destructor removes the files that prepare()
-//           has created, unless keep() was called. In a child of the process, it does nothing.
+// Lifetime: the store is locked until this object is destroyed. Unless keep() was called, the
+//           destructor removes the files that prepare() has created. If there was no database
+//           before, it also removes the database. In a forked child of the process, the destructor
+//           does nothing.
 class StoreDirectory {
 public:
-    // write:       locks the store; fails if the directory is not writable.
-    // read_only:   locks the store; needs no permission to write.
-    // read_shared: as `read_only`, but continues without the lock if another process has it.
+    // write:       locks the store. Fails if the directory is not writable.
+    // read_only:   locks the store. Needs no permission to write.
+    // read_shared: as `read_only`. If another process has the lock, or if rocklock.pid cannot be
+    //              opened, continues without the lock.
     enum class Use : std::uint8_t { write, read_only, read_shared };
 
     // Checks the directory, creates it if `create_if_missing` is true, and locks it.
@@ -41,16 +45,19 @@ public:
     StoreDirectory& operator=(const StoreDirectory&) = delete;
     ~StoreDirectory();
 
+    const std::string& path() const { return path_; }
     std::string database() const { return path_ + "/db"; }
     // Returns whether the directory contained a database when prepare() was called.
     bool existing() const { return existing_; }
-    // The destructor does not remove the created files.
+    // After this call, the destructor removes no files.
     void keep() { kept_ = true; }
 
-    // Returns the boot id in SYNCED, or none if the file does not exist.
+    // Returns the boot id that SYNCED contained when prepare() was called, or that write_marker()
+    // has written since then. Returns nullopt if the file did not exist.
     const std::optional<std::string>& marker() const { return marker_; }
-    // Writes SYNCED and makes it and its directory entry durable.
+    // Writes SYNCED, and syncs the file and its directory entry. Errors: as system_error().
     Result<void> write_marker(const std::string& boot_id);
+    // Deletes SYNCED. marker() does not change.
     void remove_marker() noexcept;
     // Disables remove_marker(), for a reader that must not change the store.
     void leave_marker() { leaves_marker_ = true; }
@@ -81,7 +88,8 @@ private:
     std::optional<std::string> marker_;
 };
 
-// Returns the process that holds RocksDB's own lock on `database`, if there is one.
+// Returns the pid of the process that holds RocksDB's own lock on the directory `database`. Returns
+// nullopt if there is no such process, or if it is unknown.
 std::optional<std::int64_t> holder_of_database(const std::string& database);
 
 }  // namespace rocklock

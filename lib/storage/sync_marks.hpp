@@ -1,14 +1,15 @@
-// Marks in RocksDB's logs that state how much of a log is known to be synced.
+// Marks in RocksDB's logs. A mark states how many bytes of a log are known to be synced.
 //
-// The first commit after a sync carries a mark: "log N was synced up to byte X when this was
-// written". A mark is log data of a write batch (WriteBatch::PutLogData), which RocksDB stores in
-// the log and otherwise ignores, so it needs no write and no sync of its own. On recovery a mark
-// that follows a damaged record distinguishes damage from a torn write: bytes before X had been
-// synced, so a power failure cannot have destroyed them.
+// The first commit after a sync contains a mark: "when this was written, log N was synced up to
+// byte X". A mark is log data of a write batch (WriteBatch::PutLogData), which RocksDB stores in
+// the log and otherwise ignores. Therefore, a mark needs no write and no sync of its own.
 //
-// A mark begins with a key that is derived from the identity of the database and that clients
-// cannot know. So a value that a client stores is never taken for a mark, and marks can be found
-// even in bytes in which the boundaries of the records are lost.
+// At recovery, a mark after a damaged record shows whether the damage is corruption or a torn
+// write. The bytes before X had been synced, so a power failure cannot have destroyed them.
+//
+// A mark begins with a key. The key is derived from the identity of the database, and clients
+// cannot know it. Therefore, a value that a client stores is never mistaken for a mark. Marks can
+// be found even if the boundaries of the records are lost.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace rocklock {
 struct SyncMark {
     // The number of the log, which is its file name.
     std::uint64_t log = 0;
-    // The number of bytes from its beginning that are synced.
+    // The number of bytes from the beginning of the log that are synced.
     std::uint64_t bytes = 0;
     bool operator==(const SyncMark&) const = default;
 };
@@ -44,13 +45,13 @@ struct LogExtent {
     std::uint64_t intact = 0;
     // The end of the last byte that is not zero, or `intact` if that is greater.
     std::uint64_t written = 0;
-    // The number of bytes after `intact` that hold data: those up to `written`, without
-    // preallocated zeros at their beginning.
+    // The number of bytes with data after `intact`: those up to `written`, except preallocated
+    // zeros at their beginning.
     std::uint64_t discarded = 0;
 };
 
-// Verifies the checksums of a log's records from the beginning, and returns how far they are
-// intact.
+// Verifies the checksums of the records of a log from its beginning, and returns how far the
+// records are intact.
 LogExtent measure_log(std::string_view log);
 
 }  // namespace rocklock

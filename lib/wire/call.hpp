@@ -1,9 +1,9 @@
 // The calls of the lock API and their replies, independent of their encoding.
 //
-// A call is a request or a query of the lock service, with the data that only a connection needs:
-// the secret that proves the ownership of a session, and the process to which a session is bound.
-// JSON (call_json.hpp) and frames (call_frame.hpp) are two encodings of a call. The server and the
-// clients use only these types.
+// A call is a request or a query of the lock service, together with data that is needed only on a
+// connection: the secret that proves the ownership of a session, and the process to which a session
+// is bound. JSON (call_json.hpp) and frames (call_frame.hpp) are two encodings of a call. The
+// server and the clients use only the types of this header.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,22 @@ namespace rocklock {
 
 struct ListClasses {};
 
-// Binds the items of a table to resources. For administrators.
+// Binds the items of a table to resources. Allowed for administrators, and for the users and groups
+// that the class of the resources names in LockClass::bind_by.
 struct BindTable {
     TableBinding binding;
+    // Set by the server, as Steal::identities, to check LockClass::bind_by.
+    std::optional<std::vector<std::string>> identities{};
 };
 struct UnbindTable {
     std::string table;
+    std::optional<std::vector<std::string>> identities{};
 };
 struct ListBindings {};
 
 // Lists the drafts of the principal of the session. Without a session, lists the drafts of the
-// principal in the request; only administrators may do this. TakeDraft and DiscardDraft identify
-// the principal in the same way.
+// principal in the request, which is allowed only for administrators. TakeDraft and DiscardDraft
+// determine the principal in the same way.
 struct ListDrafts {
     std::optional<SessionId> session;
     DraftsRequest request;
@@ -58,11 +62,11 @@ struct ListSessions {
     std::string principal;
     // The maximum number of sessions in the page: 1 to 10,000. A page also ends after 1 MB.
     std::uint32_t limit = 1000;
-    // The `next` of the previous page; empty for the first page.
+    // SessionPage::next of the previous page. Empty for the first page.
     std::string next;
 };
 
-// Returns the state of a session and its grants. Only for the owner of the session.
+// Returns the state of a session and its grants. Allowed only for the owner of the session.
 struct ShowSession {
     SessionId session;
 };
@@ -70,14 +74,20 @@ struct ShowSession {
 struct ShowStatistics {};
 // Returns the wait graph: each waiter with the sessions that block it.
 struct ListWaits {};
-// Returns the last deadlocks that were refused.
+// Returns the last deadlocks. A request that would complete a deadlock is refused.
 struct ListDeadlocks {};
 
-// Returns forced changes with a sequence greater than `after`, in order.
+// Returns rows of the audit log whose sequence number is greater than `after`, in order.
 struct ListAudit {
     std::uint64_t after = 0;
-    // The maximum number of rows; a greater value than 10,000 means 10,000.
+    // The maximum number of rows. A value greater than 10,000 means 10,000.
     std::uint32_t limit = 1000;
+};
+
+// Deletes the rows of the audit log whose sequence number is at most `through`. Allowed for
+// administrators.
+struct TrimAudit {
+    std::uint64_t through = 0;
 };
 
 // Returns the grants that are held longest and the resources with the most waits.
@@ -88,20 +98,20 @@ struct ListOutliers {
 
 struct Ping {};
 
-// Makes a consistent copy of the store on the daemon's machine. For administrators.
+// Makes a consistent copy of the store on the daemon's machine. Allowed for administrators.
 struct Backup {
-    // An absolute path. The directory must not exist or must be empty.
+    // An absolute path. If the directory exists, it must be empty.
     std::string directory;
 };
 
-// Ends all sessions of a principal or of a user, each with its grants, one after the other. For
-// administrators.
+// Ends all sessions of a principal or of a user, with their grants. The sessions end one after the
+// other. Allowed for administrators.
 struct EndSessions {
     // Empty if `uid` is set.
     std::string principal;
-    // Reported to the holders and stored in the audit log; must not be empty.
+    // Reported to the holders and stored in the audit log. Must not be empty.
     std::string reason;
-    // The uid of the user that opened the sessions; none if `principal` is set.
+    // The uid of the user that opened the sessions. nullopt if `principal` is set.
     std::optional<std::uint32_t> uid{};
 };
 
@@ -111,16 +121,17 @@ using CallBody =
                  ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest,
                  ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit, ListOutliers,
                  BindTable, UnbindTable, ListBindings, ListDrafts, TakeDraft, DiscardDraft,
-                 EndSession, EndSessions, AwaitNotices>;
+                 EndSession, EndSessions, AwaitNotices, DrainClass, ResumeClass, TrimAudit>;
 
 struct Call {
     CallBody body;
     // The proof that the caller owns the session that the body names.
     std::optional<Secret> secret;
-    // The process to which a session is bound. None: the process of the caller.
+    // The process to which a session is bound. If it is absent, the session is bound to the process
+    // of the caller.
     std::optional<std::int32_t> pid;
-    // For RenewSession: whether a session that was bound to a connection of the previous daemon
-    // process becomes bound to the connection of this call.
+    // For RenewSession. If true, and the session was bound to a connection of the previous daemon
+    // process, the session becomes bound to the connection of this call.
     bool rebind = false;
 };
 
@@ -137,9 +148,9 @@ inline constexpr std::string_view target_prefix = "Rocklock_20261121.";
 std::string_view verb_name(const CallBody& body);
 // Returns the name of the verb with this index in CallBody.
 std::string_view verb_name_at(std::size_t index);
-// Returns an empty call of the verb, or none if there is no verb with this name.
+// Returns an empty call of the verb, or nullopt if there is no verb with this name.
 std::optional<Call> call_named(std::string_view verb);
-// As verb_name() and call_named(), for the number of the verb in frames.
+// As verb_name() and call_named(), but for the number of the verb in frames.
 std::uint16_t verb_number(const CallBody& body);
 std::optional<Call> call_numbered(std::uint16_t number);
 
@@ -182,12 +193,18 @@ struct Pong {
     std::string store;
     // "durable" or "written".
     std::string durability;
-    // The time since the manager was started. Managers of earlier versions do not send it.
+    // The time since the manager was started. nullopt for managers of earlier versions, which do
+    // not send it.
     std::optional<std::chrono::milliseconds> uptime{};
-    // The boot clock of the manager, rounded down. A client compares it with its own boot clock: if
-    // they differ, the client is in another time namespace and cannot use the deadlines of the
-    // manager.
+    // The time on the manager's boot clock, rounded down. A client compares it with its own boot
+    // clock. If the clocks differ, the client is in another time namespace and cannot use the
+    // deadlines of the manager.
     std::optional<std::chrono::milliseconds> boot_clock{};
+    // The id of the boot to which `boot_clock` belongs. Empty if the manager is in a time namespace
+    // with an offset, or is of an earlier version.
+    std::string boot_id{};
+    // Whether the disk is almost full, so that new sessions, locks and data are refused.
+    bool low_space = false;
 };
 
 struct BackedUp {
@@ -201,17 +218,23 @@ struct EndedSessions {
     std::uint64_t sessions = 0;
 };
 
+struct TrimmedAudit {
+    // The number of rows that were deleted.
+    std::uint64_t rows = 0;
+};
+
 struct DiscardedDraft {
     DraftId draft{};
 };
 
-using Reply =
-    std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList, LockView,
-                 LockPage, SessionPage, SessionDetail, LockStatistics, WaitList, DeadlockList,
-                 AuditPage, Pong, BackedUp, EventPage, HistoryPage, Outliers, TableBinding,
-                 BindingList, DraftPage, Draft, DiscardedDraft, EndedSessions, Notices>;
+using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, ClassList,
+                           LockView, LockPage, SessionPage, SessionDetail, LockStatistics, WaitList,
+                           DeadlockList, AuditPage, Pong, BackedUp, EventPage, HistoryPage,
+                           Outliers, TableBinding, BindingList, DraftPage, Draft, DiscardedDraft,
+                           EndedSessions, Notices, TrimmedAudit>;
 
-// The type of the reply to a call. Requests of the lock service define it as their member `Answer`.
+// The type of the reply to a call. Requests of the lock service define this type as their member
+// `Answer`.
 template <typename Body>
 struct ReplyType : std::type_identity<typename Body::Answer> {};
 template <>
@@ -244,6 +267,8 @@ template <>
 struct ReplyType<ListDeadlocks> : std::type_identity<DeadlockList> {};
 template <>
 struct ReplyType<ListAudit> : std::type_identity<AuditPage> {};
+template <>
+struct ReplyType<TrimAudit> : std::type_identity<TrimmedAudit> {};
 template <>
 struct ReplyType<ListOutliers> : std::type_identity<Outliers> {};
 template <>

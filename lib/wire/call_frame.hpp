@@ -1,11 +1,12 @@
-// Calls, replies and errors as frames: a binary encoding of the members that call_json.hpp writes.
+// Calls, replies and errors as frames, which are a binary encoding of the members that
+// call_json.hpp writes.
 //
 //     connection = greeting, frame, frame, ...
 //     frame      = length (u32) of the rest, kind (u8), number (u64), body
 //
-// A client numbers its calls. A reply contains the number of its call. Replies are sent in the
-// order in which the calls are decided, which can differ from the order of the calls.
-// docs/protocol.md defines every byte.
+// A client numbers its calls, and a reply contains the number of its call. Replies are sent in the
+// order in which the calls are decided. This order can differ from that in which the calls were
+// sent. docs/protocol.md defines every byte.
 #pragma once
 
 #include <chrono>
@@ -21,13 +22,14 @@
 
 namespace rocklock {
 
-// The first bytes that a client sends. No HTTP method begins with the first byte, so a server can
-// distinguish the protocols. The last byte is the version.
+// The first bytes that a client sends. No HTTP method begins with the first of these bytes, so a
+// server can distinguish the two protocols. The last byte is the version.
 inline constexpr std::string_view frame_greeting = "\xF5RL\x01";
 
-// The maximum sizes of a frame, not counting its length: of a call, which a server reads, and of a
-// reply, which a client reads. The limits of the lock API keep a call far below its maximum. With a
-// larger maximum, one client could delay the other clients of its I/O thread.
+// The maximum sizes of a frame without its length. The first applies to a call, which a server
+// reads, and the second to a reply, which a client reads. Because of the limits of the lock API,
+// calls are much smaller than their maximum. If the maximum were larger, one client could delay the
+// other clients of its I/O thread.
 inline constexpr std::size_t max_call_frame_bytes = 1U << 20;
 inline constexpr std::size_t max_reply_frame_bytes = 1U << 30;
 
@@ -39,8 +41,8 @@ enum class FrameKind : std::uint8_t {
     // Sent by the server.
     reply = 3,
     refusal = 4,
-    // A protocol error: the server cannot parse the client's bytes and reads no more of them. The
-    // number is 0.
+    // Reports a protocol error. The server cannot parse the client's bytes, and does not read
+    // further bytes. The number of this frame is 0.
     goodbye = 5,
 };
 
@@ -51,15 +53,15 @@ struct Frame {
     std::string_view body;
 };
 
-// Removes the first frame from `bytes` and returns it. Returns none if the frame is incomplete.
+// Removes the first frame from `bytes` and returns it. Returns nullopt if the frame is incomplete.
 // Errors: invalid_argument if the bytes are not a frame; limit_exceeded if the frame is longer than
 // `longest`.
 Result<std::optional<Frame>> take_frame(std::string_view& bytes, std::size_t longest);
 
 void append_call(std::string& out, std::uint64_t number, const Call& call);
 void append_cancel(std::string& out, std::uint64_t number);
-// `held` is at most the time from the arrival of the call at the server to its decision; 0 if that
-// time is unknown.
+// `held` is a lower bound of the time from the arrival of the call at the server to its decision.
+// It is 0 if this time is unknown.
 void append_reply(std::string& out, std::uint64_t number, std::chrono::milliseconds held,
                   const Reply& reply);
 void append_refusal(std::string& out, std::uint64_t number, const Error& error,
@@ -76,8 +78,7 @@ struct FrameReply {
 // not such a reply.
 Result<FrameReply> read_reply_frame(const CallBody& asked, std::string_view body);
 
-// Reads the body of an error. Never fails: if the body cannot be parsed, returns an io_error that
-// says so.
+// Reads the body of an error. If the body cannot be parsed, returns an io_error that states this.
 Error read_refusal_frame(std::string_view body);
 
 }  // namespace rocklock

@@ -12,15 +12,16 @@
 #include <variant>
 #include <vector>
 
+#include <rocklock/clock.hpp>
 #include <rocklock/error.hpp>
 
 #include "base/time_format.hpp"
 #include "lock/model/names.hpp"
 #include "wire/draft_json.hpp"
 #include "wire/error_names.hpp"
+#include "wire/json/json_writer.hpp"
 #include "wire/json_body.hpp"
 #include "wire/json_reader.hpp"
-#include "wire/json_writer.hpp"
 #include "wire/lock_members.hpp"
 #include "wire/lock_words.hpp"
 
@@ -51,6 +52,11 @@ public:
     void patience(std::string_view name, std::chrono::milliseconds value) {
         json_.key(name);
         json_.number(value == no_limit ? -1 : value.count());
+    }
+    // Writes the id of the boot to which times of the boot clock belong, if it is known.
+    void boot_of_machine(std::string_view name) {
+        static const std::string boot = system_clock().boot_id();
+        optional(name, boot);
     }
     template <typename T>
     void flat_optional(std::string_view /*name*/, const std::optional<T>& value) {
@@ -241,5 +247,13 @@ std::string write_value(const LockEvent& event) { return written(event); }
 std::string write_value(const HistoryRow& row) { return written(row); }
 
 std::string write_value(const Draft& draft) { return written(draft); }
+
+std::string write_value(const TableBinding& binding) { return written(binding); }
+
+std::string write_value(const AuditRow& row) { return written(row); }
+
+std::string write_value(const WaitEdge& edge) { return written(edge); }
+
+std::string write_value(const Deadlock& deadlock) { return written(deadlock); }
 
 }  // namespace rocklock

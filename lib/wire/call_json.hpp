@@ -8,14 +8,16 @@
 #include <rocklock/result.hpp>
 
 #include "wire/call.hpp"
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 namespace rocklock {
 
-// Fills an empty call of a verb (call_named()) from the body of a request. Unknown members, wrong
-// types and unknown words are errors; the message contains the allowed members, types or words.
+// Fills an empty call of a verb (call_named()) from the body of a request.
 //
-// Errors: invalid_argument.
+// Errors: invalid_argument  the body is not a JSON object in UTF-8, or a member is missing,
+//                           repeated or unknown, or has the wrong type or an unknown enumerator. If
+//                           the type or the enumerator of a member is wrong, or a member is
+//                           unknown, the message lists what is allowed.
 Result<Call> read_call(Call empty, std::string_view json);
 std::string write_call(const Call& call);
 
@@ -26,21 +28,28 @@ std::string write_call(const Call& call);
 Result<Reply> read_reply(const CallBody& asked, std::string_view json);
 std::string write_reply(const Reply& reply);
 
-// Returns the error as JSON, with its name, its message and its facts.
+// Returns the error as a JSON object, which contains its name, its message and its facts. The facts
+// are the members that describe_facts() lists. Members that describe items are not included.
 std::string write_error(const Error& error);
 // Writes the members of a grant into the current object.
 void write_members(JsonWriter& json, const Grant& grant);
 // Writes only the facts of the error, as members of the current object.
 void write_facts(JsonWriter& json, const Error& error);
-// Reads an error. Never fails: if `json` cannot be parsed, returns an io_error that contains it.
+// Reads an error. If `json` is not an error, returns an io_error that contains `json`. If the name
+// of the error is unknown, returns an io_error that contains this name and the message.
 Error read_error(std::string_view json);
 
-// Return one value of a reply, for lists with one JSON object on each line.
+// Return the value as a JSON object on one line. The command line and the event stream write one
+// object per line.
 std::string write_value(const Holder& holder);
 std::string write_value(const SessionView& session);
 std::string write_value(const LockClass& lock_class);
 std::string write_value(const LockEvent& event);
 std::string write_value(const HistoryRow& row);
 std::string write_value(const Draft& draft);
+std::string write_value(const TableBinding& binding);
+std::string write_value(const AuditRow& row);
+std::string write_value(const WaitEdge& edge);
+std::string write_value(const Deadlock& deadlock);
 
 }  // namespace rocklock

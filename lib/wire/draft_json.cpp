@@ -6,9 +6,9 @@
 #include <boost/json/parse.hpp>
 
 #include "expression/request.hpp"
-#include "wire/attribute_json.hpp"
-#include "wire/expression_json.hpp"
-#include "wire/member_reader.hpp"
+#include "wire/json/attribute_json.hpp"
+#include "wire/json/expression_json.hpp"
+#include "wire/json/member_reader.hpp"
 #include "wire/table_json.hpp"
 
 namespace rocklock {

@@ -1,5 +1,5 @@
-// The write of a draft as JSON. It has the form of an action of TransactWriteItems, such as
-// {"Put": {"TableName": ...}}.
+// The write of a draft as JSON, in the form of an action of TransactWriteItems, such as {"Put":
+// {"TableName": ...}}.
 //
 // If the write was requested with legacy parameters instead of expressions, the action contains the
 // legacy parameters, as PutItem, UpdateItem and DeleteItem do.
@@ -13,7 +13,7 @@
 #include <rocklock/items/item_requests.hpp>
 #include <rocklock/result.hpp>
 
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 namespace rocklock {
 

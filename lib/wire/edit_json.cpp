@@ -5,13 +5,13 @@
 
 #include <boost/json/array.hpp>
 
-#include "wire/attribute_json.hpp"
 #include "wire/call_json.hpp"
+#include "wire/json/attribute_json.hpp"
+#include "wire/json/json_writer.hpp"
+#include "wire/json/member_reader.hpp"
 #include "wire/json_body.hpp"
 #include "wire/json_reader.hpp"
-#include "wire/json_writer.hpp"
 #include "wire/lock_members.hpp"
-#include "wire/member_reader.hpp"
 #include "wire/table_call.hpp"
 #include "wire/table_json.hpp"
 

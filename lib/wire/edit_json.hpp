@@ -16,27 +16,27 @@
 
 namespace rocklock {
 
-// As Acquire, and also locks the resources of `items` and returns the items. `acquire.locks` are
-// the locks in addition to those of the items.
+// As Acquire, but also locks the resources of `items` and returns the items. `acquire.locks` are
+// additional locks.
 struct BeginEdit {
     Acquire acquire;
     std::vector<ItemToLock> items;
 };
 
-// As Steal, and also returns the items.
+// As Steal, but also returns the items.
 struct TakeOverEdit {
     Steal steal;
     std::vector<ItemToLock> items;
 };
 
-// As ShowLock for the resource of the item.
+// As ShowLock, for the resource of the item.
 struct ShowEdit {
     std::string table;
     AttributeMap key;
 };
 
 // A transaction of the session that holds the locks. The actions in `write` do not contain the
-// proof; the caller adds it.
+// proof of the lock. The caller adds it.
 struct SaveEdit {
     SessionId session;
     std::optional<Token> token;
@@ -47,11 +47,12 @@ using EditBody = std::variant<BeginEdit, TakeOverEdit, ShowEdit, SaveEdit>;
 
 struct EditCall {
     EditBody body;
-    // The secret, and the process to which a session is bound. The body of the call is not used.
+    // Contains the secret and the process to which a session is bound. The body of this call is not
+    // used.
     Call call;
 };
 
-// Returns an empty body of the verb, or none if `verb` is not the name of one of these verbs.
+// Returns an empty body of the verb, or nullopt if `verb` is not the name of a verb of this header.
 std::optional<EditBody> edit_named(std::string_view verb);
 
 // Reads the members of the call. Errors: invalid_argument.

@@ -6,7 +6,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::pair<ErrorCode, std::string_view>, 38> error_words = {{
+constexpr std::array<std::pair<ErrorCode, std::string_view>, 39> error_words = {{
     {ErrorCode::invalid_argument, "ValidationException"},
     {ErrorCode::malformed, "SerializationException"},
     {ErrorCode::conflict, "LockConflictException"},
@@ -20,6 +20,7 @@ constexpr std::array<std::pair<ErrorCode, std::string_view>, 38> error_words = {
     {ErrorCode::not_owner, "NotOwnerException"},
     {ErrorCode::steal_refused, "StealRefusedException"},
     {ErrorCode::queue_full, "QueueFullException"},
+    {ErrorCode::class_draining, "ClassDrainingException"},
     {ErrorCode::limit_exceeded, "LimitExceededException"},
     {ErrorCode::kind_mismatch, "KindMismatchException"},
     {ErrorCode::parameter_mismatch, "IdempotentParameterMismatchException"},

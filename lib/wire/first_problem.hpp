@@ -11,7 +11,7 @@ public:
     bool found() const { return !message_.empty(); }
     // Returns an empty string if no problem was reported.
     const std::string& message() const { return message_; }
-    // Keeps the message if it is the first one.
+    // Keeps the message if no other message was reported before.
     void report(std::string message) {
         if (message_.empty()) message_ = std::move(message);
     }

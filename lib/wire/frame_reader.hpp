@@ -1,14 +1,15 @@
 // Reads the members of frames into values. The functions describe() and describe_call() of
-// lock_members.hpp call it for each member.
+// lock_members.hpp call a FrameReader for each member.
 //
-// The bytes are untrusted: every length is compared with the number of remaining bytes before it is
-// used, and the memory that is allocated depends on the number of received bytes, not on a count in
-// them. The first problem is kept, with the path of the member. Values that are read after it must
-// not be used.
+// The bytes are untrusted. Every length is compared with the number of remaining bytes before it is
+// used. The size of allocated memory depends on the number of received bytes, not on a count that
+// they contain. The first problem is kept, with the path of the member. Values that are read after
+// a problem must not be used.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -27,12 +28,13 @@
 #include "wire/first_problem.hpp"
 #include "wire/frame_tag.hpp"
 #include "wire/frame_writer.hpp"
+#include "wire/json/attribute_json.hpp"
 #include "wire/lock_members.hpp"
 #include "wire/lock_words.hpp"
 
 namespace rocklock {
 
-// The path of a member. It is converted to text only if there is a problem to report.
+// The path of a member. It is converted to text only if a problem must be reported.
 struct MemberPath {
     const MemberPath* above = nullptr;
     std::string_view name;
@@ -80,8 +82,8 @@ public:
         read(*member, {where_, tag.name}, value);
         if (value.count() == -1 || value > max_wait) value = no_limit;
     }
-    // Reads an optional value whose members are in this object, not in an object of their own. The
-    // value is present if the member `tag` is present.
+    // Reads an optional value whose members are in this object, not in a nested object. The value
+    // is present if the member `tag` is present.
     template <typename T>
     void flat_optional(FrameTag tag, std::optional<T>& value) {
         if (!has(tag)) return;
@@ -100,7 +102,8 @@ public:
                                           : where_->text() + ": " + std::string(what));
     }
 
-    // Must be called last: a strict reader reports a member that was not read.
+    // Must be called after all members were read. A strict reader then reports each member that was
+    // not read.
     void finish() {
         if (!strict_) return;
         for (std::size_t i = 0; i < count_; ++i) {
@@ -117,8 +120,8 @@ private:
     // 100 years. A longer wait timeout is treated as no limit.
     static constexpr std::chrono::milliseconds max_wait = std::chrono::hours{24 * 36'525};
 
-    // One member, or one element of a list: a number or bytes. For speed, its fields are not
-    // initialized; index() and take() set those that are used.
+    // One member, or one element of a list. Its value is a number or bytes. For speed, the fields
+    // are not initialized. index() and take() set those fields that are used.
     struct Member {
         std::uint16_t tag;
         bool taken;
@@ -157,8 +160,8 @@ private:
         return true;
     }
 
-    // Returns the member, or null if it is absent. Writer and reader use the same order of members,
-    // so the search begins after the last member found.
+    // Returns the member, or null if it is absent. Writer and reader use the same order of members.
+    // Therefore, the search begins after the last member that was found.
     Member* find(FrameTag tag, bool is_number) {
         const unsigned wanted = tag.number * 2U + (is_number ? 0U : 1U);
         for (std::size_t i = 0; i < count_; ++i) {
@@ -174,6 +177,12 @@ private:
     void report(const MemberPath& path, std::string_view what) {
         problem_.report(path.text() + " must be " + std::string(what));
     }
+    // Reports a fault of attributes. If a value is not permitted, the text is that of DynamoDB.
+    void report(const MemberPath& path, const Error& fault) {
+        if (fault.code == ErrorCode::malformed)
+            return report(path, "attributes as JSON: " + fault.message);
+        problem_.report(fault.message);
+    }
 
     void read(const Member& member, const MemberPath& path, bool& value) {
         if (member.number > 1) return report(path, "true or false");
@@ -186,13 +195,27 @@ private:
         value = static_cast<T>(member.number);
     }
     template <typename T>
-    requires(std::is_signed_v<T>) void read(const Member& member, const MemberPath& path,
-                                            T& value) {
+    requires(std::is_signed_v<T>&& std::is_integral_v<T>) void read(const Member& member,
+                                                                    const MemberPath& path,
+                                                                    T& value) {
         const std::int64_t number = unzigzag(member.number);
         if (number > std::numeric_limits<T>::max() || number < std::numeric_limits<T>::min()) {
             return report(path, "smaller");
         }
         value = static_cast<T>(number);
+    }
+    void read(const Member& member, const MemberPath& /*path*/, double& value) {
+        value = std::bit_cast<double>(member.number);
+    }
+    void read(const Member& member, const MemberPath& path, AttributeMap& value) {
+        auto item = parse_item(member.bytes());
+        if (!item) return report(path, item.error());
+        value = *std::move(item);
+    }
+    void read(const Member& member, const MemberPath& path, AttributeValue& value) {
+        auto parsed = parse_attribute_value(member.bytes());
+        if (!parsed) return report(path, parsed.error());
+        value = *std::move(parsed);
     }
     void read(const Member& member, const MemberPath& /*path*/, Token& value) {
         value = Token{member.number};

@@ -1,8 +1,8 @@
-// The numbers of members and verbs in frames: 15 bits of a hash of their names.
+// The numbers of members and verbs in frames. A number consists of 15 bits of a hash of the name.
 //
-// Since the number is derived from the name, no central table of numbers is needed, and a member
-// has the same number in every object. A test checks that no two members of one object have the
-// same number.
+// Since the number is derived from the name, no central table of numbers is needed. A member with
+// the same name has the same number in every object. A test checks that no two members of one
+// object have the same number.
 #pragma once
 
 #include <cstddef>

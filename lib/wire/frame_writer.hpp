@@ -1,5 +1,5 @@
 // Writes the members of values into frames. The functions describe() and describe_call() of
-// lock_members.hpp call one of its functions for each member.
+// lock_members.hpp call a function of FrameWriter for each member.
 //
 //     member = tag (u16: number * 2, + 1 if the value is bytes), value
 //     value  = a varint, or the length as a varint and the bytes
@@ -7,6 +7,7 @@
 // docs/protocol.md defines the encoding of each type.
 #pragma once
 
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -20,11 +21,14 @@
 #include "base/bytes.hpp"
 #include "wire/draft_json.hpp"
 #include "wire/frame_tag.hpp"
+#include "wire/json/attribute_json.hpp"
+#include "wire/json/json_writer.hpp"
 #include "wire/lock_members.hpp"
 
 namespace rocklock {
 
-// Whether a value of this type is encoded as one varint. All other values are bytes.
+// Whether a value of this type is encoded as one varint. Values of all other types are encoded as
+// bytes.
 template <typename T>
 inline constexpr bool is_frame_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 template <typename Rep, typename Period>
@@ -67,7 +71,7 @@ public:
     void optional(FrameTag tag, const T& value) {
         if (!says_nothing(value)) required(tag, value);
     }
-    // Writes -1 for no limit. Writes all negative values as -2, which the manager refuses.
+    // Writes -1 for `no_limit`. Writes every negative value as -2, which the manager refuses.
     void patience(FrameTag tag, std::chrono::milliseconds value) {
         constexpr std::chrono::milliseconds a_hundred_years = std::chrono::hours{24 * 36'525};
         if (value > a_hundred_years)
@@ -86,7 +90,10 @@ private:
     requires std::is_unsigned_v<T>
     void write(T value) { append_varint(out_, value); }
     template <typename T>
-    requires(std::is_signed_v<T>) void write(T value) { append_varint(out_, zigzag(value)); }
+    requires(std::is_signed_v<T>&& std::is_integral_v<T>) void write(T value) {
+        append_varint(out_, zigzag(value));
+    }
+    void write(double value) { append_varint(out_, std::bit_cast<std::uint64_t>(value)); }
     template <typename T>
     requires std::is_enum_v<T>
     void write(T value) { append_varint(out_, static_cast<std::uint64_t>(value)); }
@@ -97,6 +104,16 @@ private:
 
     void write(const std::string& value) { append_string(out_, value); }
     void write(const WriteItem& value) { append_string(out_, draft_action_text(value)); }
+    void write(const AttributeMap& value) {
+        JsonWriter json;
+        write_item(json, value);
+        append_string(out_, json.text());
+    }
+    void write(const AttributeValue& value) {
+        JsonWriter json;
+        write_attribute_value(json, value);
+        append_string(out_, json.text());
+    }
     void write(const SessionId& value) { write_raw(value.bytes); }
     void write(const Secret& value) { write_raw(value.bytes); }
     template <std::size_t size>

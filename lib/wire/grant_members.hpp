@@ -18,12 +18,13 @@ namespace rocklock {
 template <typename Codec, A<Call> C, A<OpenSession> T>
 void describe_opens(Codec& codec, C& call, T& opens) {
     codec.optional("Principal", opens.principal);
-    codec.optional("LeaseMs", opens.lease);
+    describe_lease(codec, opens.lease);
     codec.defaulted("Bound", opens.bound);
     codec.optional("Pid", call.pid);
 }
 
-// The session of the grant: an existing session, or a new session for this grant alone.
+// The session of the grant. It is an existing session, or a new session that is opened for this
+// grant alone.
 template <typename Codec, A<Call> C, A<Acquire> T>
 void describe_session(Codec& codec, C& call, T& body) {
     codec.optional("Session", body.session);
@@ -57,13 +58,16 @@ void describe_terms(Codec& codec, T& body) {
     codec.optional("Note", body.note);
     codec.optional("Metadata", body.metadata);
     codec.optional("MaxHoldMs", body.max_hold);
+    codec.optional("MinHoldMs", body.min_hold);
     codec.optional("RequestId", body.request_id);
+    codec.optional("Priority", body.priority);
 }
 
 template <typename Codec, A<Call> C, A<Acquire> T>
 void describe_call(Codec& codec, C& call, T& body) {
     describe_session(codec, call, body);
     codec.required("Locks", body.locks);
+    codec.optional("Any", body.any);
     describe_terms(codec, body);
 }
 
@@ -126,13 +130,14 @@ void describe(Codec& codec, T& grant) {
     codec.optional("Count", grant.count);
     describe_deadline(codec, grant);
     codec.optional("CapBootMs", grant.cap);
-    // In the response to a repeated request: how the grant has ended, if it has.
+    // Present in the response to a repeated request if the grant has ended.
     codec.flat_optional("Outcome", grant.ended);
     codec.optional("Session", grant.session);
     if constexpr (Codec::reading) {
         SessionInfo own;
         codec.optional("Secret", own.secret);
         codec.optional("LeaseMs", own.lease);
+        codec.optional("Principal", own.principal);
         if (codec.has("Secret")) {
             own.id = grant.session;
             own.remaining = grant.remaining;
@@ -143,6 +148,7 @@ void describe(Codec& codec, T& grant) {
     } else if (grant.own_session) {
         codec.required("Secret", grant.own_session->secret);
         codec.required("LeaseMs", grant.own_session->lease);
+        codec.optional("Principal", grant.own_session->principal);
     }
 }
 

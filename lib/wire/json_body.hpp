@@ -1,4 +1,4 @@
-// Parses the body of a request or a response of the lock API: a JSON object.
+// Parses the body of a request or a response of the lock API, which is a JSON object.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ using TakeObject = std::function<void(const boost::json::object& object)>;
 // with its position instead.
 void with_object(std::string_view json, FirstProblem& problem, const TakeObject& take);
 
-// As with_object(), for requests: an empty body is an object without members, and a repeated member
-// is a problem.
+// As with_object(), but for requests. An empty body is treated as an object without members, and a
+// repeated member is reported as a problem.
 void with_request(std::string_view json, FirstProblem& problem, const TakeObject& take);
 
 }  // namespace rocklock

@@ -1,8 +1,8 @@
 // Reads the members of JSON objects into values. The functions describe() and describe_call() of
-// lock_members.hpp call it for each member.
+// lock_members.hpp call a JsonReader for each member.
 //
 // The first problem is kept, with the path of the member ("Locks[2].Mode must be one of ...").
-// Values that are read after it must not be used.
+// Values that are read after a problem must not be used.
 #pragma once
 
 #include <chrono>
@@ -31,8 +31,8 @@ class JsonReader {
 public:
     static constexpr bool reading = true;
 
-    // `where` is the path of this object with a trailing dot, or empty for the whole body. A strict
-    // reader reports unknown members.
+    // `where` is the path of this object with a trailing dot. It is empty for the whole body. A
+    // strict reader reports unknown members.
     JsonReader(const boost::json::object& object, std::string where, bool strict,
                FirstProblem& problem)
         : object_(object), where_(std::move(where)), strict_(strict), problem_(problem) {}
@@ -74,8 +74,8 @@ public:
         if (value > max_wait) value = no_limit;
     }
 
-    // Reads an optional value whose members are in this object, not in an object of their own. The
-    // value is present if the member `name` is present.
+    // Reads an optional value whose members are in this object, not in a nested object. The value
+    // is present if the member `name` is present.
     template <typename T>
     void flat_optional(std::string_view name, std::optional<T>& value) {
         T flat{};
@@ -91,14 +91,16 @@ public:
     const boost::json::value* other(std::string_view name) { return find(name); }
 
     void refuse(std::string_view what) {
-        // The problem concerns the object itself, so the trailing dot of `where_` is removed.
+        // The problem concerns the object itself, not a member, so the trailing dot of `where_` is
+        // removed.
         const std::string_view path = where_;
         problem_.report(path.empty() ? std::string(what)
                                      : std::string(path.substr(0, path.size() - 1)) + ": " +
                                            std::string(what));
     }
 
-    // Must be called last: a strict reader reports a member that was not read.
+    // Must be called after all members were read. A strict reader then reports each member that was
+    // not read.
     void finish() {
         if (!strict_ || known_.size() == object_.size()) return;
         for (const auto& member : object_) {

@@ -2,11 +2,13 @@
 // and for both directions.
 //
 // A function describe(codec, value) calls the codec for each member of the value. The codec is a
-// writer or a reader of JSON or frames. `required` members are always written, except an empty
-// std::optional in frames. `optional` members are omitted if they have no content (empty, zero,
-// false), and a reader keeps the default if they are absent. `defaulted` members are always
-// written; if one is absent, a reader keeps the default. `patience` is a duration in which -1 means
-// no limit. `flat_optional` writes the members of an optional value into the same object.
+// writer or a reader of JSON or frames. It has a function for each kind of member:
+//
+// - required: always written, except an empty std::optional in frames.
+// - optional: omitted if it is empty, zero or false. If it is absent, a reader keeps the default.
+// - defaulted: always written. If it is absent, a reader keeps the default.
+// - patience: a duration for which -1 means no limit.
+// - flat_optional: the members of an optional value, which are written into the same object.
 //
 //     codec.required("Resource", lock.resource);
 //     codec.optional("Subtree", lock.subtree);

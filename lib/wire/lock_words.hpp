@@ -1,4 +1,4 @@
-// The words of the enumerations of the lock manager in the protocol.
+// The words that represent the enumerators of lock requests and replies in the protocol.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ inline constexpr Words<StealPolicy, 4> words_of(StealPolicy /*type*/) {
              {StealPolicy::ask, "ask"}}};
 }
 
-inline constexpr Words<Outcome, 8> words_of(Outcome /*type*/) {
+inline constexpr Words<Outcome, 10> words_of(Outcome /*type*/) {
     return {{{Outcome::held, "held"},
              {Outcome::released, "released"},
              {Outcome::expired, "expired"},
@@ -58,7 +58,9 @@ inline constexpr Words<Outcome, 8> words_of(Outcome /*type*/) {
              {Outcome::broken, "broken"},
              {Outcome::transferred, "transferred"},
              {Outcome::already_released, "already_released"},
-             {Outcome::converted, "converted"}}};
+             {Outcome::converted, "converted"},
+             {Outcome::drained, "drained"},
+             {Outcome::resumed, "resumed"}}};
 }
 
 inline constexpr Words<EventType, 9> words_of(EventType /*type*/) {

@@ -71,6 +71,11 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.defaulted("Limit", body.limit);
 }
 
+template <typename Codec, A<Call> C, A<TrimAudit> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Through", body.through);
+}
+
 template <typename Codec, A<Call> C, A<ListOutliers> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.defaulted("Limit", body.limit);
@@ -132,8 +137,8 @@ void describe(Codec& codec, T& detail) {
     codec.required("Grants", detail.grants);
 }
 
-// The bounds are sent, too. If the sender is another version that has other bounds, the histogram
-// is read as empty.
+// The bounds of the histogram are sent, too. If the sender is another version with different
+// bounds, the histogram is read as empty.
 template <typename Codec, A<Histogram> T>
 void describe(Codec& codec, T& histogram) {
     using Numbers = std::vector<std::uint64_t>;
@@ -187,6 +192,9 @@ void describe(Codec& codec, T& counts) {
     codec.defaulted("Renewals", counts.renewals);
     codec.defaulted("EventsKept", counts.events);
     codec.defaulted("EventsDropped", counts.events_dropped);
+    codec.defaulted("ClassesDraining", counts.classes_draining);
+    codec.defaulted("AuditRows", counts.audit_rows);
+    codec.defaulted("OldestHoldMs", counts.oldest_hold);
     codec.defaulted("WaitTimes", counts.wait);
     codec.defaulted("HoldTimes", counts.hold);
     codec.defaulted("RenewMargins", counts.renew_margin);
@@ -260,6 +268,11 @@ void describe(Codec& codec, T& page) {
     codec.required("Rows", page.rows);
 }
 
+template <typename Codec, A<TrimmedAudit> T>
+void describe(Codec& codec, T& trimmed) {
+    codec.required("Rows", trimmed.rows);
+}
+
 template <typename Codec, A<Pong> T>
 void describe(Codec& codec, T& pong) {
     codec.required("Version", pong.version);
@@ -268,6 +281,8 @@ void describe(Codec& codec, T& pong) {
     codec.required("Durability", pong.durability);
     codec.optional("UptimeMs", pong.uptime);
     codec.optional("BootClockMs", pong.boot_clock);
+    codec.optional("BootId", pong.boot_id);
+    codec.optional("LowSpace", pong.low_space);
 }
 
 template <typename Codec, A<EndedSessions> T>

@@ -15,7 +15,7 @@ namespace rocklock {
 template <typename Codec, A<Call> C, A<OpenSession> T>
 void describe_call(Codec& codec, C& call, T& body) {
     codec.required("Principal", body.principal);
-    codec.optional("LeaseMs", body.lease);
+    describe_lease(codec, body.lease);
     codec.defaulted("Bound", body.bound);
     codec.optional("Pid", call.pid);
     codec.optional("Note", body.note);
@@ -83,18 +83,23 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
 // ---- Replies ----
 
 // The remaining time, and the deadline on the wall clock and on the boot clock of this machine. The
-// boot-clock deadline is exact even if the reply is read late.
+// deadline on the boot clock is exact even if the reply is read late. In JSON, the id of the boot
+// is also a member. A client that uses frames knows this id from the Ping with which its connection
+// begins.
 template <typename Codec, typename T>
 void describe_deadline(Codec& codec, T& reply) {
     codec.required("RemainingMs", reply.remaining);
     codec.required("Deadline", reply.deadline_wall);
     codec.required("DeadlineBootMs", reply.deadline);
+    describe_no_expiry(codec, reply.remaining);
+    if constexpr (requires { codec.boot_of_machine("BootId"); }) codec.boot_of_machine("BootId");
 }
 
 template <typename Codec, A<SessionInfo> T>
 void describe(Codec& codec, T& session) {
     codec.optional("Session", session.id);
     codec.optional("Secret", session.secret);
+    codec.optional("Principal", session.principal);
     codec.required("LeaseMs", session.lease);
     describe_deadline(codec, session);
     codec.optional("Wanted", session.wanted);

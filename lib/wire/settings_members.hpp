@@ -1,4 +1,5 @@
-// The members of calls and replies about classes, bindings and drafts, for lock_members.hpp.
+// Describes the members of calls and replies about classes, bindings and drafts. A part of
+// lock_members.hpp.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,17 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.required("Pattern", body.pattern);
 }
 
+template <typename Codec, A<Call> C, A<DrainClass> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Pattern", body.pattern);
+    codec.optional("Reason", body.reason);
+}
+
+template <typename Codec, A<Call> C, A<ResumeClass> T>
+void describe_call(Codec& codec, C& /*call*/, T& body) {
+    codec.required("Pattern", body.pattern);
+}
+
 template <typename Codec, A<Call> C, A<BindTable> T>
 void describe_call(Codec& codec, C& /*call*/, T& body) {
     describe(codec, body.binding);
@@ -32,7 +44,9 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
     codec.required("TableName", body.table);
 }
 
-// The owner of the drafts: a session with its secret, or a principal.
+// Describes the owner of drafts. An owner sends a session and its secret, and an administrator
+// sends a principal. A reader refuses a call with both, with neither, or with only one of the
+// session and the secret.
 template <typename Codec, A<Call> C, typename Session, typename Principal>
 void describe_owner(Codec& codec, C& call, Session& session, Principal& principal) {
     codec.optional("Session", session);

@@ -8,8 +8,8 @@
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parse.hpp>
 
-#include "wire/json_writer.hpp"
-#include "wire/member_reader.hpp"
+#include "wire/json/json_writer.hpp"
+#include "wire/json/member_reader.hpp"
 #include "wire/table_json.hpp"
 
 namespace rocklock {

@@ -1,4 +1,4 @@
-// DynamoDB's operations over HTTP: converts the name of an operation and the JSON of its request to
+// DynamoDB's operations over HTTP. Converts the name of an operation and the JSON of its request to
 // a typed request, calls the tables, and converts the result to JSON.
 //
 // See "DynamoDB low-level API" in DynamoDB's documentation.
@@ -29,7 +29,7 @@ class MemberReader;
 
 inline constexpr std::string_view table_target_prefix = "DynamoDB_20120810.";
 
-// Returns whether DynamoDB has an operation with this name. It may not be implemented here.
+// Returns whether DynamoDB has an operation with this name, even if Rocklock does not implement it.
 bool is_service_operation(std::string_view name);
 
 // The parsed body of a request.
@@ -51,7 +51,7 @@ private:
 
 // The parts of a request that its headers and its sender determine.
 struct TableGuards {
-    // Applies to all items that the request reads or writes.
+    // The proof for all items that the request reads or writes.
     std::optional<LockProof> proof;
     // As WriteItem::expected_version, for requests that write one item.
     std::optional<std::uint64_t> expected_version;
@@ -65,7 +65,8 @@ struct TableGuards {
 
 struct TableAnswer {
     std::string body;
-    // The version of the item, if one item was written or read; 0 if it does not exist now.
+    // If one item was written or read, the version of the item, or 0 if the item does not exist
+    // now.
     std::optional<std::uint64_t> version;
     // Set if `body` is an error that only this operation can return.
     std::optional<ErrorCode> refused{};
@@ -82,20 +83,20 @@ public:
     TableCall(GetItem get) : request_(std::make_unique<GetItem>(std::move(get))) {}
     TableCall(WriteItem write) : request_(std::make_unique<WriteItem>(std::move(write))) {}
 
-    // Calls the tables and returns their response as JSON. May block. May be called at most once.
+    // Calls the tables and returns the response as JSON. Can block. Must be called at most once.
     Result<TableAnswer> operator()(TableService& tables, const TableGuards& guards);
 
-    // For a GetItem: returns the response if the item is cached (TableService::get_cached_item()).
-    // Returns none if it is not cached, and for other operations.
+    // For a GetItem, returns the response if the item is cached (TableService::get_cached_item()).
+    // Returns nullopt if the item is not cached, and for other operations.
     std::optional<Result<TableAnswer>> answer_from_cache(TableService& tables) const;
 
-    // For PutItem, UpdateItem and DeleteItem: returns the write after TableService::begin_write().
-    // The write borrows this call. Returns null if the caller must use operator() instead, and for
-    // other operations.
+    // For PutItem, UpdateItem and DeleteItem, calls TableService::begin_write() and returns the
+    // pending write, which borrows this call. Returns null if the caller must use operator()
+    // instead, and for other operations.
     std::unique_ptr<PendingWrite> begin_write(TableService& tables) const;
 
 private:
-    // Pointers, because a call is moved several times and these requests are large.
+    // The large requests are held by pointers, because a call is moved several times.
     std::variant<Ask, std::unique_ptr<GetItem>, std::unique_ptr<WriteItem>> request_;
 };
 
@@ -115,30 +116,33 @@ const TableOperation* find_table_operation(std::string_view name);
 bool is_write_of_one_item(std::string_view operation);
 
 // Errors: malformed         a member has the wrong JSON type
-//         invalid_argument  a member is not permitted, if that can be decided without a table
+//         invalid_argument  a member is not permitted, and this is known without the table
 Result<TableCall> read_table_call(const TableOperation& operation, const TableBody& body);
 
 // Returns the response to a write that TableCall::begin_write() began.
 Result<TableAnswer> write_answer_of(Result<WriteAnswer> answer);
 
-// Returns the response to DescribeEndpoints. The endpoint in it is the host to which the client has
-// sent the request.
+// Returns the response to DescribeEndpoints. The endpoint in the response is the host to which the
+// client has sent the request.
 std::string describe_endpoints(std::string_view host);
 
 // Returns the body of the response to a failed request. table_error_status() returns the HTTP
 // status of the response.
 std::string write_table_error(const Error& error);
-// Returns the body of the response to a SaveEdit that was cancelled, as an error of the lock API:
-// with the current version of each item and the principal that wrote it.
+// Returns the body of the response to a SaveEdit that was cancelled, as an error of the lock API.
+// The body contains the current version of each item and the principal that wrote this version.
 std::string write_save_error(const Error& error);
 // Writes the member "LastWrite": {"By", "At"}.
 void write_last_write(JsonWriter& json, const LastWrite& last);
 int table_error_status(const Error& error);
+// Returns the code under which a refusal is counted. If a transaction was cancelled because one of
+// its locks was lost, the code is stale_token. Otherwise, it is the code of the error.
+ErrorCode counted_code(const Error& error);
 // Returns the body of an error that is an exception of DynamoDB without an ErrorCode. Adds the
 // namespace to `name`.
 std::string write_modelled_error(std::string_view name, std::string_view message);
-// Returns the body of an error that exists only over HTTP. Adds the namespace to `name`. Omits an
-// empty message.
+// Returns the body of an error that exists only over HTTP. Adds the namespace to `name`. Omits the
+// message if it is empty.
 std::string write_service_error(std::string_view name, std::string_view message);
 
 }  // namespace rocklock

@@ -1,13 +1,14 @@
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
 
 #include "base/time_format.hpp"
 #include "table/write/cancellation.hpp"
-#include "wire/attribute_json.hpp"
 #include "wire/call_json.hpp"
 #include "wire/error_names.hpp"
-#include "wire/json_writer.hpp"
+#include "wire/json/attribute_json.hpp"
+#include "wire/json/json_writer.hpp"
 #include "wire/table_call.hpp"
 
 namespace rocklock {
@@ -152,6 +153,13 @@ std::string write_table_error(const Error& error) {
 }
 
 int table_error_status(const Error& error) { return is_internal(error.code) ? 500 : 400; }
+
+ErrorCode counted_code(const Error& error) {
+    const bool stale =
+        std::any_of(error.reasons.begin(), error.reasons.end(),
+                    [](const auto& reason) { return reason.code == ErrorCode::stale_token; });
+    return stale ? ErrorCode::stale_token : error.code;
+}
 
 namespace {
 

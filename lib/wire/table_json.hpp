@@ -1,5 +1,5 @@
-// The functions that table_call.cpp uses to read requests from JSON and to write responses as JSON,
-// by family of operations:
+// The functions with which table_call.cpp reads requests from JSON and writes responses as JSON.
+// Each family of operations has a file:
 //
 //     table_json_schema.cpp        CreateTable, UpdateTable, DescribeTable, DeleteTable, ListTables
 //     table_json_item.cpp          PutItem, UpdateItem, DeleteItem, GetItem
@@ -9,8 +9,8 @@
 //     table_json_settings.cpp      time to live, tags, limits
 //     table_json_capacity.cpp      consumed capacity in responses
 //
-// The read functions report faults to the reader. If there is a fault, their result must not be
-// used.
+// Functions whose names begin with read_ report faults to the reader. If there is a fault, their
+// results must not be used.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 #include <rocklock/items/table.hpp>
 
-#include "wire/json_writer.hpp"
-#include "wire/member_reader.hpp"
+#include "wire/json/json_writer.hpp"
+#include "wire/json/member_reader.hpp"
 
 namespace rocklock::table_json {
 
@@ -29,14 +29,14 @@ CreateTable read_create_table(const MemberReader& json);
 UpdateTable read_update_table(const MemberReader& json);
 ListTables read_list_tables(const MemberReader& json);
 void write_description(JsonWriter& json, const TableDescription& table);
-// Writes the description that the response to DeleteTable contains.
+// Writes the short description of a table that the response to DeleteTable contains.
 void write_short_description(JsonWriter& json, const TableDescription& table);
 void write_names(JsonWriter& json, const TableNames& names);
 
 UpdateTimeToLive read_update_time_to_live(const MemberReader& json);
 void write_specification(JsonWriter& json, const UpdateTimeToLive& specification);
 void write_description(JsonWriter& json, const TimeToLive& described);
-// Reads the member Tags. Returns an empty map if it is absent.
+// Reads the member Tags. Returns an empty map if the member is absent.
 Tags read_tags(const MemberReader& json);
 TagResource read_tag_resource(const MemberReader& json);
 UntagResource read_untag_resource(const MemberReader& json);
@@ -67,10 +67,10 @@ void write_answer(JsonWriter& json, const TransactGetAnswer& answer);
 
 ReturnCapacity read_return_capacity(const MemberReader& json);
 bool read_return_metrics(const MemberReader& json);
-// Write a member of a response if it has content.
+// Write a member of a response. If the value is empty, the member is omitted.
 void write_consumed(JsonWriter& json, const std::optional<ConsumedCapacity>& consumed);
-// Whether the units are also reported as read units or as write units, which only responses to
-// transactions do.
+// How capacity units are reported. All responses contain their number. Responses to transactions
+// also report them as read units (`reads`) or as write units (`writes`).
 enum class UnitsOf : std::uint8_t { either, reads, writes };
 void write_consumed(JsonWriter& json, const std::vector<ConsumedCapacity>& consumed, UnitsOf of);
 void write_collection(JsonWriter& json, const std::optional<AttributeMap>& key);

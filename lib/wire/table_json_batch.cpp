@@ -5,8 +5,8 @@
 
 #include "expression/request.hpp"
 #include "table/schema/request_limits.hpp"
-#include "wire/attribute_json.hpp"
-#include "wire/expression_json.hpp"
+#include "wire/json/attribute_json.hpp"
+#include "wire/json/expression_json.hpp"
 #include "wire/table_json.hpp"
 
 namespace rocklock::table_json {

@@ -1,6 +1,6 @@
 #include "expression/request.hpp"
-#include "wire/attribute_json.hpp"
-#include "wire/expression_json.hpp"
+#include "wire/json/attribute_json.hpp"
+#include "wire/json/expression_json.hpp"
 #include "wire/table_json.hpp"
 
 namespace rocklock::table_json {

@@ -31,6 +31,27 @@ bool says_nothing(const std::vector<T>& value) {
     return value.empty();
 }
 
+// A lease in a request. The value `no_expiry` is sent as a separate member.
+template <typename Codec, typename Lease>
+void describe_lease(Codec& codec, Lease& lease) {
+    bool never_expires = lease == no_expiry;
+    if (Codec::reading || !never_expires) codec.optional("LeaseMs", lease);
+    codec.optional("NoExpiry", never_expires);
+    if constexpr (Codec::reading) {
+        if (never_expires && lease) codec.refuse("give LeaseMs or NoExpiry, not both");
+        if (never_expires) lease = no_expiry;
+    }
+}
+
+// Used in replies. States whether the remaining time is that of a session or a grant without
+// expiry. If so, the other members have the values of `no_expiry` and its deadlines, which imply
+// the same.
+template <typename Codec, typename Remaining>
+void describe_no_expiry(Codec& codec, const Remaining& remaining) {
+    bool never_expires = remaining == no_expiry;
+    codec.optional("NoExpiry", never_expires);
+}
+
 template <typename Codec, A<Holder> T>
 void describe(Codec& codec, T& holder) {
     codec.required("Resource", holder.resource);
@@ -46,6 +67,7 @@ void describe(Codec& codec, T& holder) {
     codec.required("AcquiredAt", holder.acquired_at);
     codec.required("RemainingMs", holder.remaining);
     codec.required("Deadline", holder.deadline);
+    describe_no_expiry(codec, holder.remaining);
     codec.required("Note", holder.note);
     codec.required("Metadata", holder.metadata);
     codec.optional("Cause", holder.cause);
@@ -61,6 +83,8 @@ void describe(Codec& codec, T& waiter) {
     codec.optional("Session", waiter.session);
     codec.required("Since", waiter.since);
     codec.required("Position", waiter.position);
+    codec.optional("Priority", waiter.priority);
+    codec.optional("Any", waiter.any);
 }
 
 template <typename Codec, A<CycleStep> T>
@@ -127,7 +151,13 @@ void describe(Codec& codec, T& lock_class) {
     codec.optional("Dependants", lock_class.dependants);
     codec.defaulted("QueueLimit", lock_class.queue_limit);
     codec.optional("Permits", lock_class.permits);
+    codec.optional("MaxPriority", lock_class.max_priority);
     codec.optional("Drafts", lock_class.drafts);
+    codec.optional("NoExpiry", lock_class.no_expiry);
+    codec.optional("StealBy", lock_class.steal_by);
+    codec.optional("BreakBy", lock_class.break_by);
+    codec.optional("BindBy", lock_class.bind_by);
+    codec.optional("Draining", lock_class.draining);
 }
 
 template <typename Codec, A<TableBinding> T>
@@ -193,6 +223,7 @@ void describe(Codec& codec, T& session) {
     codec.required("LeaseMs", session.lease);
     codec.required("RemainingMs", session.remaining);
     codec.required("Deadline", session.deadline);
+    describe_no_expiry(codec, session.remaining);
     codec.required("Note", session.note);
     codec.required("Metadata", session.metadata);
     codec.required("Grants", session.grants);

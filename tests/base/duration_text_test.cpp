@@ -20,6 +20,7 @@ BOOST_AUTO_TEST_CASE(is_read_with_its_units) {
     BOOST_TEST((parse_duration("7d") == 168h));
 }
 
+// E7: a duration in a text needs a unit, too.
 BOOST_AUTO_TEST_CASE(is_rejected_without_a_unit_or_if_malformed) {
     for (const char* text : {"", "10", "s", "-1s", "+1s", "1.5s", "1s ", " 1s", "1w", "1s2",
                              "99999999999999999999s", "9999999999999d"}) {

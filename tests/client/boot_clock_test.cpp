@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,11 +17,13 @@ using std::chrono::seconds;
 namespace {
 
 // Checks a Ping that was sent at 100.0005 s and answered at 100.7 s.
-auto check(std::optional<milliseconds> theirs) {
+auto check(std::optional<milliseconds> theirs, const std::string& boot_of_daemon = {},
+           const std::string& boot_of_client = {}) {
     Pong pong;
     pong.pid = 42;
     pong.boot_clock = theirs;
-    return check_boot_clock(pong, BootTime(seconds{100} + microseconds{500}),
+    pong.boot_id = boot_of_daemon;
+    return check_boot_clock(pong, boot_of_client, BootTime(seconds{100} + microseconds{500}),
                             BootTime(milliseconds{100'700}), "/run/x.sock");
 }
 
@@ -45,6 +48,25 @@ BOOST_AUTO_TEST_CASE(is_refused_if_the_round_trip_does_not_explain_it) {
         const auto where = theirs < 100'000 ? "ahead of that" : "behind that";
         BOOST_TEST(message.find(where) != std::string::npos, message);
     }
+}
+
+BOOST_AUTO_TEST_CASE(is_refused_if_it_belongs_to_another_boot) {
+    const auto checked = check(milliseconds{100'400}, "boot-1", "boot-2");
+    BOOST_REQUIRE(!checked.has_value());
+    BOOST_TEST((checked.error().code == ErrorCode::invalid_argument));
+    const auto& message = checked.error().message;
+    for (const char* const part : {"/run/x.sock runs on another machine", "boot-1", "boot-2",
+                                   "use a daemon on this machine"}) {
+        BOOST_TEST(message.find(part) != std::string::npos, message);
+    }
+}
+
+// A process in a time namespace with an offset does not know its boot.
+BOOST_AUTO_TEST_CASE(alone_is_checked_if_a_boot_is_unknown) {
+    BOOST_TEST(check(milliseconds{100'400}, "boot-1", "boot-1").has_value());
+    BOOST_TEST(check(milliseconds{100'400}, "boot-1", "").has_value());
+    BOOST_TEST(check(milliseconds{100'400}, "", "boot-2").has_value());
+    BOOST_TEST(!check(milliseconds{0}, "boot-1", "").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(is_not_checked_if_the_daemon_does_not_return_it) {

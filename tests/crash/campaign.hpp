@@ -1,5 +1,5 @@
-// Repeatedly kills a worker, checks the store that it leaves, and lets the next worker continue
-// with that store. Counts the results.
+// Repeatedly kills a worker process, checks the store that the worker leaves, and starts the next
+// worker with this store. Counts the results.
 #pragma once
 
 #include <array>
@@ -23,32 +23,33 @@ struct Counts {
     std::uint64_t reboots = 0;
     std::uint64_t killed_at_points = 0;
     std::uint64_t killed_at_random = 0;
-    // The worker ended before it reached the point at which it should die.
+    // The number of rounds in which the worker ended before it reached the point at which it should
+    // be killed.
     std::uint64_t missed = 0;
     std::uint64_t decided = 0;
     std::uint64_t answered = 0;
-    // Decisions that were lost.
+    // The number of decisions that were lost.
     std::uint64_t lost = 0;
-    // Decisions that survived without a response having been sent.
+    // The number of decisions that survived although no response had been sent.
     std::uint64_t unanswered_survivors = 0;
     std::uint64_t grants_compared = 0;
     std::array<std::array<std::uint64_t, point_count>, verb_count> kills{};
     std::array<std::array<std::uint64_t, point_count>, verb_count> passed{};
 };
 
-// A verb, and the kill point that must be reached while an operation with this verb runs.
+// A verb, and a kill point that is reached while an operation with this verb runs.
 struct Target {
     Verb verb = Verb::acquire;
     std::size_t point = 0;
 };
-// Returns all targets. If the response of a verb does not wait for a sync, the point after the sync
-// is excluded.
+// Returns all targets. If the response to a verb does not wait for a sync, the kill point after the
+// sync is excluded for this verb.
 std::vector<Target> targets();
 
-// The other threads in the worker.
+// The threads in the worker in addition to the caller.
 enum class Company : std::uint8_t {
-    // None. The caller writes everything, so the contents of the log at each point are known
-    // exactly.
+    // No other threads. The caller writes everything, so the contents of the log at each kill point
+    // are known exactly.
     alone,
     // The manager's thread, which delays deferred writes.
     manager,
@@ -68,12 +69,13 @@ class Campaign {
 public:
     explicit Campaign(std::uint64_t seed) : random_(seed), seed_(seed) {}
 
-    // Plays a round in which the worker kills itself when it reaches `target` for the nth time.
+    // Runs a round in which the worker kills itself when it reaches `target` for the nth time.
     Round at_point(Company company, Target target, std::uint32_t nth);
-    // Plays a round with several threads, in which the campaign kills the worker at a random time.
+    // Runs a round with several threads, in which the campaign kills the worker at a random time.
     Round at_random();
 
-    // Returns an error with the history of the round, or none if the store is correct.
+    // Checks the store after a round. Returns nullopt if the store is correct, otherwise a message
+    // with the history of the round.
     Complaint judge(const Round& round);
     const Counts& counts() const { return counts_; }
     const Outside& outside() const { return outside_; }

@@ -75,7 +75,7 @@ std::optional<std::uint64_t> number_from(const char* variable) {
 BOOST_AUTO_TEST_SUITE(a_killed_process, *unit_test::label("rocksdb"))
 
 // With one thread, the contents of the log at each point are known exactly. All of it must be found
-// again.
+// again. The store has the state before or after the operation (invariant D4).
 BOOST_AUTO_TEST_CASE(leaves_all_written_data_at_every_point_of_every_verb) {
     Campaign campaign(1);
     for (const Target& target : targets()) {
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(leaves_all_written_data_at_every_point_of_every_verb) {
 }
 
 // Deferred responses precede their writes. All other decisions must be on disk when they are
-// answered.
+// answered (requirement D1).
 BOOST_AUTO_TEST_CASE(keeps_everything_that_it_answered_just_before) {
     Campaign campaign(5);
     for (const Target& target : targets()) {
@@ -98,6 +98,7 @@ BOOST_AUTO_TEST_CASE(keeps_everything_that_it_answered_just_before) {
     BOOST_CHECK_GT(campaign.counts().lost, 0);
 }
 
+// The recovered state is one that there was after a decision (invariant D3).
 BOOST_AUTO_TEST_CASE(with_threads_leaves_a_prefix_of_its_decisions) {
     Campaign campaign(2);
     for (int i = 0; i < 8; ++i) {

@@ -1,5 +1,5 @@
-// The record of a worker's operations, in a file that the worker and the harness have mapped.
-// Everything that was written before the worker was killed is there afterwards.
+// The record of a worker's operations, in a file that the worker and the harness have mapped. It
+// contains everything that was written before the worker was killed.
 //
 // An entry passes through these states:
 //   prepared  the operation will be submitted next
@@ -29,25 +29,25 @@ inline constexpr std::size_t after_reply = 3;
 inline constexpr std::array<const char*, point_count> point_names = {"before_write", "after_write",
                                                                      "after_sync", "after_reply"};
 
-// The parameters of a worker, set by the harness.
+// The parameters of a worker, which the harness sets.
 struct Orders {
     std::uint64_t seed = 0;
     std::uint32_t threads = 1;
     // The number of operations of all threads together.
     std::uint32_t operations = 0;
-    // Whether the manager has its own thread. If not, everything runs in the calling thread.
+    // Whether the manager has its own thread. If false, everything runs in the calling thread.
     bool background = false;
-    // Whether the worker waits at the end until it is killed.
+    // If true, the worker completes its operations and then waits until it is killed.
     bool stays = false;
-    // The worker kills itself when it reaches `point` for the nth time while it runs `verb`. 0:
-    // never.
+    // The worker kills itself when it reaches `point` for the nth time while it runs `verb`. If
+    // `nth` is 0, it does not kill itself.
     std::uint32_t nth = 0;
     Verb verb = Verb::recovery;
     std::size_t point = 0;
     std::array<char, 32> boot_id{};
 };
 
-// Lock-free, so that a kill leaves no half-written value.
+// The atomic members are lock-free, so that no value is partly written when the worker is killed.
 struct Entry {
     std::atomic<std::uint32_t> prepared_bytes;
     std::atomic<std::uint32_t> answered_bytes;
@@ -61,12 +61,12 @@ struct Entry {
 struct JournalHeader {
     Orders orders;
     std::atomic<std::uint32_t> entries;
-    // The store is open.
+    // Set when the store is open.
     std::atomic<std::uint32_t> recovered;
-    // All operations are complete.
+    // Set when all operations are complete.
     std::atomic<std::uint32_t> finished;
     std::atomic<std::uint64_t> decisions;
-    // The number of decisions at the time of the last write of the storage. Exact only if the
+    // The number of decisions at the last write of the storage. The number is exact only if the
     // worker has a single thread.
     std::atomic<std::uint64_t> written;
     // Set immediately before the worker kills itself.
@@ -103,10 +103,10 @@ private:
     Entry* entries_ = nullptr;
 };
 
-// An operation as found in a journal.
+// An operation that was read from a journal.
 struct Step {
     Operation operation;
-    // The number of its decision, or 0 if there was none.
+    // The number of the operation's decision, or 0 if the operation was not decided.
     std::uint64_t decided = 0;
     Instant at;
     std::optional<Result<Answer>> answer;
@@ -116,11 +116,11 @@ struct Step {
 struct Life {
     std::vector<Step> steps;
     std::uint64_t decisions = 0;
-    // The number of decisions that must have survived, if that is known exactly.
+    // The number of decisions that must have survived, if this number is known exactly.
     std::optional<std::uint64_t> written;
 };
 
-// Returns none if the journal cannot be read.
+// Returns nullopt if the journal cannot be read.
 std::optional<Life> read(const Journal& journal);
 
 }  // namespace rocklock::crash

@@ -189,7 +189,8 @@ Complaint Outside::compare(proof::ModelMirror& mirror, const Found& found) {
     return std::nullopt;
 }
 
-// Checks that each new number is greater than all numbers seen before.
+// Checks that each new number is greater than all numbers seen before. Tokens rise over the whole
+// life of the store (invariant S4), and none is given twice (invariant S5).
 Complaint Outside::judge_numbers(const Life& life) const {
     for (const Step& step : life.steps) {
         if (!step.answer) continue;

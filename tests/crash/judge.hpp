@@ -1,9 +1,9 @@
 // Checks that the store of a killed worker is in an allowed state.
 //
-// The judge replays the operations of the worker on the reference model, in the order and at the
+// The judge applies the operations of the worker to the reference model, in the order and at the
 // times of their decisions. The recovered state must equal the state of the model after a prefix of
-// the decisions. If a response promised that its decision was written, the prefix must contain the
-// decision.
+// the decisions. This prefix must contain each decision whose response promised that it was
+// written.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ using Complaint = std::optional<std::string>;
 struct Found {
     Complaint wrong;
     Instant now;
-    // Whether the machine has not been restarted.
+    // True if the machine has not been restarted, so that deadlines must be exact.
     bool exact = true;
     LockPage holders;
     std::vector<SessionView> sessions;
@@ -34,7 +34,7 @@ struct Found {
     std::vector<LockClass> classes;
 };
 
-// Opens the store and reads its state. If `close`, it closes the store; otherwise, it abandons it
+// Opens the store and reads its state. If `close` is true, closes the store. Otherwise, abandons it
 // as a crash does.
 Found inspect(const std::string& directory, const std::string& boot_id, bool close);
 
@@ -47,13 +47,14 @@ struct Verdict {
     std::uint64_t grants = 0;
 };
 
-// The state of a store, as known from the workers' responses. Copies can be used for experiments.
+// The state of a store, as far as it is known from the responses of the workers. Copies can be used
+// to try a history.
 class Outside {
 public:
-    // Checks `found` against the life of a worker. If it is correct, it becomes the state for the
-    // next worker.
+    // Checks the state `found` against the recorded life of a worker. If the state is correct, it
+    // becomes the state for the next worker.
     Verdict judge(const Life& life, const Found& found);
-    // Returns the model after all decisions. It still owes the responses that were not given.
+    // Returns the model after all decisions. It still expects the responses that were not given.
     proof::ModelMirror played(const Life& life) const;
 
 private:
@@ -65,7 +66,7 @@ private:
     static Complaint compare(proof::ModelMirror& mirror, const Found& found);
 
     proof::ModelMirror mirror_;
-    // All numbers that this store has given out, and the greatest of them.
+    // All numbers of grants and tokens that this store has issued, and the greatest of them.
     std::set<std::uint64_t> numbers_;
     std::uint64_t highest_ = 0;
 };

@@ -1,5 +1,5 @@
-// The operations of a worker on a lock manager, with their encoding for the journal, and the
-// responses to them.
+// The operations of a worker on a lock manager, the responses to them, and the encoding of both for
+// the journal.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace rocklock::crash {
 
-// The kinds of operations. They are distinguished if the durability of their responses differs.
+// The kinds of operations. Operations whose responses differ in durability are different kinds.
 enum class Verb : std::uint8_t {
-    // Opening the store; not a request.
+    // The recovery when the store is opened, which is not a request.
     recovery,
     open,
     close,
@@ -37,7 +37,8 @@ inline constexpr std::size_t verb_count = 17;
 
 std::string_view to_string(Verb verb);
 
-// Returns whether the response is sent before the decision is written, so that a crash can lose it.
+// Returns whether the response is sent before the decision is written. A crash can then lose the
+// decision after the response.
 bool is_deferred(Verb verb);
 
 struct Operation {

@@ -106,7 +106,9 @@ class Sandbox(unittest.TestCase):
         self.state = self.folder / str(os.getuid())
         self.socket = self.state / "rocklock.sock"
         self.environment = {name: value for name, value in os.environ.items()
-                            if not name.startswith("ROCKLOCK_")}
+                            if not name.startswith(("ROCKLOCK_", "XDG_"))}
+        # The program reports stores of earlier versions in the home directory.
+        self.environment["HOME"] = str(self.folder / "home")
         # Keeps the test independent of configuration files in /etc, of installed units, and of
         # private daemons in home directories.
         self.configuration = self.folder / "rocklock.conf"

@@ -108,6 +108,8 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_granted_when_the_holder_releases) {
     BOOST_TEST(answer->has_value());
 }
 
+// O1: the owner is the session, so a thread other than the one that acquired the lock may release
+// it.
 BOOST_AUTO_TEST_CASE(a_callback_may_use_the_session_that_it_is_about) {
     Session ann = database.open_session("ann", often_renewed()).value();
     Session bob = database.open_session("bob").value();
@@ -190,7 +192,8 @@ BOOST_AUTO_TEST_CASE(a_close_notifies_holders_and_waiters) {
     BOOST_TEST((events.seen() == std::vector<std::string>{"manager closed"}));
 }
 
-// A waiting thread checks the clock itself.
+// A waiting thread checks the clock itself. The acquire before it, which does not wait, needs no
+// background thread either (Q9).
 BOOST_AUTO_TEST_CASE(a_wait_needs_no_background_thread) {
     DatabaseOptions options;
     options.background = false;

@@ -17,6 +17,7 @@ using namespace running;
 
 BOOST_FIXTURE_TEST_SUITE(an_asynchronous_acquire, RunningDatabase)
 
+// E3: each asynchronous acquire calls its callback once, with a grant or an error.
 BOOST_AUTO_TEST_CASE(completes_once) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();

@@ -84,6 +84,7 @@ BOOST_AUTO_TEST_CASE(names_each_resource_once) {
     BOOST_TEST(database.list().value().locks.empty());
 }
 
+// The size of a set is limited (requirement A7).
 BOOST_AUTO_TEST_CASE(has_one_to_a_hundred_resources) {
     Session session = database.open_session("ann").value();
     BOOST_TEST(failure_of(session.acquire(std::vector<LockRequest>{})) == "invalid_argument");

@@ -96,6 +96,20 @@ BOOST_AUTO_TEST_CASE(removes_no_items_if_its_lock_is_stolen) {
     BOOST_TEST(text_of(shop, "1") == "old");
 }
 
+BOOST_AUTO_TEST_CASE(leaves_items_of_a_drained_class_until_it_is_resumed) {
+    Shop shop;
+    LockClass drained;
+    drained.pattern = "orders/*";
+    BOOST_TEST_REQUIRE(shop.database->put_class(drained).has_value());
+    BOOST_TEST_REQUIRE(shop.database->drain_class("orders/*", "upkeep", "root").has_value());
+    write_expired(shop, 3);
+    shop.bind("orders", "orders/{id}");
+    BOOST_TEST(sweep(shop) == 0U);
+    BOOST_TEST(text_of(shop, "1") == "old");
+    BOOST_TEST_REQUIRE(shop.database->resume_class("orders/*", "root").has_value());
+    BOOST_TEST(sweep(shop) == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(skips_items_whose_resource_cannot_be_locked) {
     Shop shop;
     write_expired(shop, 3);

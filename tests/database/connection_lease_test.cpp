@@ -18,6 +18,7 @@ using namespace scripted;
 
 BOOST_AUTO_TEST_SUITE(a_lease_over_a_socket)
 
+// The client assumes no more of its lease than the daemon has granted (X4).
 BOOST_AUTO_TEST_CASE(is_counted_from_before_the_request) {
     SimulatedClock clock;
     ScriptedDaemon daemon([&](ScriptedDaemon& its) {
@@ -54,6 +55,7 @@ BOOST_AUTO_TEST_CASE(is_counted_from_before_the_request) {
     session.detach();
 }
 
+// The client treats its locks as lost three seconds before the lease of 30 s ends (X4).
 BOOST_AUTO_TEST_CASE(ends_when_the_daemon_is_silent) {
     SimulatedClock clock;
     ScriptedDaemon daemon([&](ScriptedDaemon& its) {

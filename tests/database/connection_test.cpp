@@ -19,15 +19,6 @@ using namespace scripted;
 
 BOOST_AUTO_TEST_SUITE(connecting)
 
-// The tables of a daemon are available through DynamoDB's API.
-BOOST_AUTO_TEST_CASE(has_no_tables_of_its_own) {
-    Connected connected;
-    const auto tables = connected.database.tables();
-    BOOST_TEST_REQUIRE(!tables);
-    BOOST_TEST((tables.error().code == ErrorCode::invalid_argument));
-    BOOST_TEST(tables.error().message.find("over HTTP") != std::string::npos);
-}
-
 BOOST_AUTO_TEST_CASE(without_a_listener_is_unreachable) {
     const TemporaryDirectory directory;
     BOOST_TEST(failure_of(Database::connect(directory / "none")) == "unreachable");
@@ -198,6 +189,7 @@ BOOST_AUTO_TEST_CASE(is_requested_again_with_the_same_request_id) {
     BOOST_TEST(first == second);
 }
 
+// The client cannot know whether the request was executed (X3, P3).
 BOOST_AUTO_TEST_CASE(to_a_request_that_cannot_be_repeated_is_indeterminate) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         its.welcome();
@@ -210,6 +202,7 @@ BOOST_AUTO_TEST_CASE(to_a_request_that_cannot_be_repeated_is_indeterminate) {
     BOOST_TEST(failure_of(database.break_grant(GrantId{1}, "root", "why")) == "indeterminate");
 }
 
+// The daemon cannot have executed a request that it has not read (P3).
 BOOST_AUTO_TEST_CASE(to_a_request_that_was_never_read_is_not_indeterminate) {
     std::optional<Call> asked;
     std::latch away{1};

@@ -1,5 +1,6 @@
 // Counters that threads increment under locks: no acknowledged increment is lost. Some threads work
-// beyond their leases, and some abandon their sessions.
+// beyond their leases, and some abandon their sessions. They lock items with the lock API, and
+// write them with the operations of the tables (P7).
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <rocklock/items/change_set.hpp>
 
 #include "database/orders.hpp"
+#include "database/simulated_database.hpp"
 
 namespace rocklock::testing {
 namespace {
@@ -131,12 +133,14 @@ private:
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(counters_under_locks, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(counters_under_locks)
 
 BOOST_AUTO_TEST_CASE(are_the_acknowledged_increments) {
     DatabaseOptions options;
     options.durability = Durability::written;
-    Database database = Database::in_memory(std::move(options)).value();
+    Hosted host;
+    Database database =
+        host.connect_to(Database::in_memory(std::move(options)).value(), system_clock(), true);
     TableService& tables = *database.tables().value();
     create_orders(tables);
     bind_orders(tables);

@@ -211,6 +211,7 @@ BOOST_AUTO_TEST_CASE(keeps_its_locks_its_classes_and_its_audit) {
     BOOST_TEST(database.statistics().recovered == 1U);
 }
 
+// S12: a store has one manager.
 BOOST_AUTO_TEST_CASE(is_opened_by_one_process_at_a_time) {
     std::array<int, 2> ready{};
     std::array<int, 2> leave{};
@@ -258,6 +259,7 @@ BOOST_AUTO_TEST_CASE(is_a_directory) {
     BOOST_TEST(failure_of(Database::open(path + "/store")) == "not_a_store");
 }
 
+// An unknown newer format is refused (invariant D7).
 BOOST_AUTO_TEST_CASE(is_not_opened_when_it_was_written_by_a_newer_version) {
     {
         auto storage = open_rocksdb_storage(path, clock).value();

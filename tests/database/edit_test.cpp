@@ -43,8 +43,9 @@ struct BoundShop : Shop {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(an_edit, BoundShop, *boost::unit_test::label("embedded"))
+BOOST_FIXTURE_TEST_SUITE(an_edit, BoundShop)
 
+// F6: the save presents the one token of the set for both items.
 BOOST_AUTO_TEST_CASE(has_all_its_items_as_they_are_under_their_locks) {
     {
         Edit first = ann.begin_edit(*tables, edit_of({"1", "2"})).value();
@@ -83,6 +84,7 @@ BOOST_AUTO_TEST_CASE(may_lock_resources_without_items) {
     BOOST_TEST(ann.assert_held("orders/1", Mode::write).has_value());
 }
 
+// E8: an edit begins, saves, and keeps its lock after the save.
 BOOST_AUTO_TEST_CASE(continues_after_a_save_and_may_be_read_only) {
     EditRequest request = edit_of({"1"});
     request.items[0].mode = Mode::read;
@@ -102,7 +104,9 @@ BOOST_AUTO_TEST_CASE(continues_after_a_save_and_may_be_read_only) {
     BOOST_TEST(outcome(edit.guard.save(*tables, next)) == "transaction_cancelled");
 }
 
-BOOST_AUTO_TEST_CASE(is_taken_over_as_its_class_allows) {
+// The user of the server over the socket is its administrator, who may steal any lock. E8: an edit
+// is taken over, and ends with its last save.
+BOOST_AUTO_TEST_CASE(is_taken_over_as_its_class_allows, *boost::unit_test::label("embedded")) {
     Edit first = ann.begin_edit(*tables, edit_of({"1"})).value();
     BOOST_TEST(outcome(first.guard.save(*tables, save_of({"1"}, "ann's"))) == "done");
     const auto refused = bob.take_over(*tables, first.guard.id(), "urgent", edit_of({"1"}).items);

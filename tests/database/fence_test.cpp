@@ -13,7 +13,7 @@ namespace rocklock::testing {
 
 using namespace fences;
 
-BOOST_AUTO_TEST_SUITE(a_write_with_a_token, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(a_write_with_a_token)
 
 BOOST_AUTO_TEST_CASE(is_done_while_its_grant_lives) {
     Shop shop;
@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(is_refused_after_its_lease_with_the_name_of_the_next_holder
     BOOST_TEST(text_of(shop, "1") == "bob's");
 }
 
-// An event between the decision and the commit causes the write to be refused.
-BOOST_AUTO_TEST_CASE(is_checked_when_it_is_committed) {
+// An event between the decision and the commit causes the write to be refused (F3).
+BOOST_AUTO_TEST_CASE(is_checked_when_it_is_committed, *boost::unit_test::label("embedded")) {
     struct Blow {
         std::string what;
         std::function<void(Shop&, const Guard&)> strike;
@@ -150,6 +150,7 @@ BOOST_AUTO_TEST_CASE(is_also_checked_for_a_table_that_is_not_bound) {
                "done");
 }
 
+// F8: the write presents a token and an expected version, and both must hold.
 BOOST_AUTO_TEST_CASE(may_have_a_version_too) {
     Shop shop;
     const Guard guard = Shop::lock(shop.ann, "orders/1");
@@ -172,8 +173,9 @@ BOOST_AUTO_TEST_CASE(may_have_a_version_too) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(a_bound_table, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(a_bound_table)
 
+// The conflict matrix applies to writes of items (F4, invariant S2).
 BOOST_AUTO_TEST_CASE(refuses_a_write_without_a_lock) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
@@ -243,6 +245,8 @@ BOOST_AUTO_TEST_CASE(refuses_whole_batches_and_transactions) {
     BOOST_TEST(text_of(shop, "2") == "new");
 }
 
+// The modes apply to the items, too: `write` admits plain reads, and `exclusive` refuses them (M3).
+// F5 and invariant S2: a read is refused while another session holds the item in `exclusive`.
 BOOST_AUTO_TEST_CASE(admits_plain_reads_unless_the_lock_is_exclusive) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
@@ -356,7 +360,8 @@ BOOST_AUTO_TEST_CASE(is_refused_if_all_items_were_deleted) {
 }
 
 // Called by a thread that must not wait for locks.
-BOOST_AUTO_TEST_CASE(is_read_without_blocking_unless_a_lock_is_exclusive) {
+BOOST_AUTO_TEST_CASE(is_read_without_blocking_unless_a_lock_is_exclusive,
+                     *boost::unit_test::label("embedded")) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
     const auto cached = [&] {
@@ -443,14 +448,16 @@ BOOST_AUTO_TEST_CASE(derives_its_resources_from_its_key) {
 }
 
 // A write that was decided before the table was bound is decided again.
-BOOST_AUTO_TEST_CASE(is_bound_before_any_write_that_is_not_committed_yet) {
+BOOST_AUTO_TEST_CASE(is_bound_before_any_write_that_is_not_committed_yet,
+                     *boost::unit_test::label("embedded")) {
     Shop shop;
     shop.storage->meanwhile([&] { shop.bind("orders", "orders/{id}"); });
     BOOST_TEST(outcome(shop.tables->write_item(order("1", "plain"))) == "lock_required");
     BOOST_TEST(text_of(shop, "1") == "none");
 }
 
-BOOST_AUTO_TEST_CASE(stays_bound_when_the_store_is_opened_again) {
+BOOST_AUTO_TEST_CASE(stays_bound_when_the_store_is_opened_again,
+                     *boost::unit_test::label("embedded")) {
     const TemporaryDirectory directory;
     const std::string path = directory.path() / "store";
     LockProof proof;

@@ -21,6 +21,7 @@ static_assert(!std::is_copy_constructible_v<Guard>);
 
 BOOST_FIXTURE_TEST_SUITE(a_guard, SimulatedDatabase)
 
+// E1: the guard releases its grant.
 BOOST_AUTO_TEST_CASE(releases_when_it_goes_out_of_scope) {
     Session session = database.open_session("ann").value();
     {
@@ -130,7 +131,7 @@ BOOST_AUTO_TEST_CASE(that_is_detached_leaves_the_grant_to_its_lease) {
     BOOST_TEST((grant.id == id));
     BOOST_TEST(!guard);
     BOOST_TEST(manager_holds(session.id(), "a"));
-    // A program with the session's credentials can still release the grant.
+    // A program with the session's credentials and the grant's id can still release the grant (O1).
     BOOST_TEST(
         (database.service().ask(Release{session.id(), id}).value().outcome == Outcome::released));
 }
@@ -160,6 +161,7 @@ BOOST_AUTO_TEST_CASE(is_destroyed_silently_and_leaves_the_grant) {
     BOOST_TEST(session.reclaim().value().size() == 1U);
 }
 
+// E1: the destructor does not throw.
 BOOST_AUTO_TEST_CASE(is_destroyed_silently_if_its_release_fails) {
     auto storage = std::make_unique<FaultyStorage>(clock);
     FaultyStorage& disk = *storage;
@@ -279,6 +281,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_lease_it_was_opened_with) {
     BOOST_TEST((manager_says(session.id()) == 10min));
 }
 
+// O6: a program that knows the secret of a session, and no other program, can continue it.
 BOOST_AUTO_TEST_CASE(needs_the_right_secret) {
     SessionCredentials credentials = database.open_session("ann").value().detach();
     SessionCredentials wrong = credentials;
@@ -304,6 +307,8 @@ BOOST_AUTO_TEST_CASE(must_not_have_ended) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
+// O6: after a restart of its program, the session still has its grants. The next holder gets a
+// greater token (F2).
 BOOST_AUTO_TEST_SUITE(a_session_that_outlives_its_process, *boost::unit_test::label("rocksdb"))
 
 BOOST_AUTO_TEST_CASE(has_its_grants_with_the_same_ids_and_tokens) {

@@ -50,13 +50,14 @@ void make_orders(TableService& tables) {
 
 // A shop with background threads and the system clock.
 struct SystemShop {
-    SystemShop() : database(Database::in_memory()) {
+    SystemShop() : database(host.connect_to(Database::in_memory().value(), system_clock(), true)) {
         tables = database->tables().value();
         make_orders(*tables);
         ann = database->open_session("ann").value();
         bob = database->open_session("bob").value();
     }
 
+    Hosted host;
     Result<Database> database;
     TableService* tables = nullptr;
     Session ann;
@@ -65,7 +66,7 @@ struct SystemShop {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(an_item_acquired_with_its_lock, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(an_item_acquired_with_its_lock)
 
 BOOST_AUTO_TEST_CASE(has_the_last_saved_state) {
     Shop shop;
@@ -121,7 +122,8 @@ BOOST_AUTO_TEST_CASE(has_changes_that_were_saved_during_the_wait) {
 }
 
 // The previous holder was stopped between its decision and its commit, and lost its lock meanwhile.
-BOOST_AUTO_TEST_CASE(is_not_changed_by_a_writer_that_was_admitted_before) {
+BOOST_AUTO_TEST_CASE(is_not_changed_by_a_writer_that_was_admitted_before,
+                     *boost::unit_test::label("embedded")) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     Guard before = Shop::lock(shop.ann, "orders/1");
@@ -143,7 +145,7 @@ BOOST_AUTO_TEST_CASE(is_not_changed_by_a_writer_that_was_admitted_before) {
 }
 
 // The save was committed but not answered when the lock was broken.
-BOOST_AUTO_TEST_CASE(has_changes_that_were_committed_before) {
+BOOST_AUTO_TEST_CASE(has_changes_that_were_committed_before, *boost::unit_test::label("embedded")) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     Guard before = Shop::lock(shop.ann, "orders/1");
@@ -216,7 +218,7 @@ BOOST_AUTO_TEST_CASE(is_refused_without_a_held_lock) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(a_lost_lock, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(a_lost_lock)
 
 BOOST_AUTO_TEST_CASE(is_reacquired_if_it_was_not_granted_since) {
     Shop shop;
@@ -318,7 +320,8 @@ BOOST_AUTO_TEST_CASE(is_refused_with_the_changes_since_then) {
 }
 
 // Another session holds the lock, has decided a write, and is stopped before its commit.
-BOOST_AUTO_TEST_CASE(is_compared_with_the_state_before_the_reacquire) {
+BOOST_AUTO_TEST_CASE(is_compared_with_the_state_before_the_reacquire,
+                     *boost::unit_test::label("embedded")) {
     Shop shop;
     shop.bind("orders", "orders/{id}");
     auto locked = shop.ann.acquire_item(*shop.tables, order_to_lock("1"));
@@ -350,7 +353,8 @@ BOOST_AUTO_TEST_CASE(must_cover_the_items) {
     BOOST_TEST(held_by(*shop.database, "orders/1").empty());
 }
 
-BOOST_AUTO_TEST_CASE(is_reacquired_in_a_store_that_was_opened_again) {
+BOOST_AUTO_TEST_CASE(is_reacquired_in_a_store_that_was_opened_again,
+                     *boost::unit_test::label("embedded")) {
     SimulatedClock clock;
     auto faulty = std::make_unique<FaultyStorage>(clock);
     FaultyStorage& disk = *faulty;

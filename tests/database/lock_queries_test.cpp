@@ -11,6 +11,7 @@ namespace rocklock::testing {
 
 BOOST_FIXTURE_TEST_SUITE(a_class, SimulatedDatabase)
 
+// M1: the class determines the mode of a request that names none.
 BOOST_AUTO_TEST_CASE(determines_the_mode_of_an_intent) {
     LockClass shared;
     shared.pattern = "orders/*";
@@ -65,6 +66,7 @@ BOOST_AUTO_TEST_CASE(is_refused_if_it_is_invalid) {
     BOOST_TEST(refused([](LockClass& c) { c.lock_delay = milliseconds::max(); }) ==
                "invalid_argument");
     BOOST_TEST(refused([](LockClass& c) { c.queue_limit = 0; }) == "invalid_argument");
+    BOOST_TEST(refused([](LockClass& c) { c.max_priority = 101; }) == "invalid_argument");
     BOOST_TEST(refused([](LockClass& c) {
                    c.dependants = {{"b", Mode::exclusive}};
                }) == "invalid_argument");
@@ -127,6 +129,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(lock_queries, SimulatedDatabase)
 
+// The caller has no lock. It sees the previous holder (O8) and the position of each waiter (W7).
 BOOST_AUTO_TEST_CASE(shows_holders_waiters_and_the_last_holder) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
@@ -159,6 +162,7 @@ BOOST_AUTO_TEST_CASE(shows_a_name_that_was_never_locked) {
     BOOST_TEST(view.lock_class.pattern == "");
 }
 
+// By prefix, principal and session, in pages (I1). The asker's own locks are marked (I4).
 BOOST_AUTO_TEST_CASE(lists_in_order_and_in_pages) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
@@ -288,6 +292,7 @@ BOOST_AUTO_TEST_CASE(counts_the_outcome_of_every_grant) {
     BOOST_TEST(counts.sweep_finds == 0U);
 }
 
+// The waiters, their blockers and the graph of the waits (I3).
 BOOST_AUTO_TEST_CASE(shows_the_wait_graph_and_the_refused_deadlocks) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
@@ -315,6 +320,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(breaking_a_grant, SimulatedDatabase)
 
+// The record of a break (I8).
 BOOST_AUTO_TEST_CASE(frees_its_resources_and_is_audited) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();

@@ -15,7 +15,7 @@ using namespace lock_tables;
 
 // ---- Effects of the conditions ----
 
-BOOST_AUTO_TEST_SUITE(a_condition_of_a_lock, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(a_condition_of_a_lock)
 
 BOOST_AUTO_TEST_CASE(admits_a_transaction_while_it_holds) {
     Shop shop;
@@ -59,7 +59,8 @@ BOOST_AUTO_TEST_CASE(reports_the_items_that_it_found) {
 }
 
 // A change between the decision and the commit is detected.
-BOOST_AUTO_TEST_CASE(is_checked_when_the_transaction_is_committed) {
+BOOST_AUTO_TEST_CASE(is_checked_when_the_transaction_is_committed,
+                     *boost::unit_test::label("embedded")) {
     struct Blow {
         std::string what;
         std::function<void(Shop&, const Guard&)> strike;
@@ -133,7 +134,7 @@ BOOST_AUTO_TEST_CASE(is_checked_when_the_transaction_is_committed) {
 }
 
 // A condition on a lock that does not exist yet.
-BOOST_AUTO_TEST_CASE(may_require_that_there_is_no_lock) {
+BOOST_AUTO_TEST_CASE(may_require_that_there_is_no_lock, *boost::unit_test::label("embedded")) {
     Shop shop;
     const Guard first = Shop::lock(shop.ann, "orders/1");
     // A store numbers its grants consecutively.
@@ -150,7 +151,7 @@ BOOST_AUTO_TEST_CASE(may_require_that_there_is_no_lock) {
     BOOST_TEST(text_of(shop, "1") == "none");
 }
 
-BOOST_AUTO_TEST_CASE(may_be_of_a_class) {
+BOOST_AUTO_TEST_CASE(may_be_of_a_class, *boost::unit_test::label("embedded")) {
     Shop shop;
     LockClass orders;
     orders.pattern = "orders/*";

@@ -1,4 +1,4 @@
-// Short functions for requests to the tables that show the lock table.
+// Short functions for requests to the system tables, which show the state of the lock table.
 #pragma once
 
 #include <algorithm>
@@ -95,7 +95,7 @@ inline std::vector<Item> scanned(const Shop& shop, const std::string& table) {
     return shop.tables->scan(scan_of(table)).value().items;
 }
 
-// Returns a check that the grant holds the resource in `mode`.
+// Returns a condition check that the grant holds the resource in `mode`.
 inline WriteItem check_of(std::string resource, GrantId grant, std::string mode) {
     WriteItem check;
     check.kind = Kind::check;

@@ -17,7 +17,7 @@ using namespace lock_tables;
 
 // ---- Contents ----
 
-BOOST_AUTO_TEST_SUITE(the_table_of_locks, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(the_table_of_locks)
 
 BOOST_AUTO_TEST_CASE(has_the_members_of_a_holder) {
     Shop shop;
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(returns_no_items_for_impossible_keys) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(the_table_of_sessions, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(the_table_of_sessions)
 
 BOOST_AUTO_TEST_CASE(has_the_members_of_a_session) {
     Shop shop;
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(has_the_members_of_a_session) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(the_table_of_classes, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(the_table_of_classes)
 
 BOOST_AUTO_TEST_CASE(has_the_members_of_a_class) {
     Shop shop;
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(has_the_members_of_a_class) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(the_table_of_the_history, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(the_table_of_the_history)
 
 BOOST_AUTO_TEST_CASE(has_the_events_of_a_resource_in_their_order) {
     Shop shop(some_events);
@@ -382,7 +382,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 // ---- Several tables together ----
 
-BOOST_AUTO_TEST_SUITE(the_tables_of_the_lock_table, *boost::unit_test::label("embedded"))
+BOOST_AUTO_TEST_SUITE(the_tables_of_the_lock_table)
 
 BOOST_AUTO_TEST_CASE(are_read_together_with_others) {
     Shop shop(some_events);

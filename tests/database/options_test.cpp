@@ -16,6 +16,7 @@ namespace rocklock::testing {
 
 BOOST_FIXTURE_TEST_SUITE(the_options_of_a_session, SimulatedDatabase)
 
+// E7: durations have units in their types. A number without a unit does not compile.
 BOOST_AUTO_TEST_CASE(set_its_lease) {
     SessionOptions options;
     options.lease = 5min;
@@ -80,6 +81,7 @@ BOOST_AUTO_TEST_CASE(have_a_margin_that_fits_the_lease_by_default) {
     BOOST_TEST((margin_of(24h) == 144min));
 }
 
+// O7: the note and the metadata of a session.
 BOOST_AUTO_TEST_CASE(are_shown_to_others) {
     SessionOptions options;
     options.note = "closing the month";
@@ -105,6 +107,7 @@ struct Case {
     bool good;
 };
 
+// E5: settings are checked when a session is opened.
 BOOST_AUTO_TEST_CASE(if_its_times_are_inconsistent) {
     const milliseconds most = milliseconds::max();
     const milliseconds least = milliseconds::min();
@@ -240,6 +243,7 @@ BOOST_AUTO_TEST_CASE(set_the_effect_of_a_second_acquire) {
     BOOST_TEST((joined.release().value().outcome == Outcome::already_released));
 }
 
+// O7: the note and the metadata of a lock.
 BOOST_AUTO_TEST_CASE(are_shown_in_the_error_of_a_refused_request) {
     Session ann = database.open_session("ann").value();
     Session bob = database.open_session("bob").value();
@@ -293,6 +297,7 @@ BOOST_AUTO_TEST_CASE(set_the_durability_of_a_grant) {
     BOOST_TEST(syncs_of_a_grant(Durability::written) == 0U);
 }
 
+// E5: settings are checked when a database is opened.
 BOOST_AUTO_TEST_CASE(may_not_set_deferred_durability) {
     DatabaseOptions options;
     options.durability = Durability::deferred;
@@ -313,7 +318,7 @@ BOOST_AUTO_TEST_CASE(set_whether_there_is_a_background_thread) {
     BOOST_TEST(notices.lost.empty());
     std::thread::id called_in;
     session.on_lost([&](const LostNotice&) { called_in = std::this_thread::get_id(); });
-    simulated.database.tick();
+    simulated.pass(0ms);
     simulated.database.tick();
     BOOST_TEST((called_in == std::this_thread::get_id()));
 }

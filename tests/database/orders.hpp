@@ -1,4 +1,4 @@
-// The table that the tests of locks and data use.
+// The table that the tests of locks together with data use.
 #pragma once
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,6 @@
-// A storage that can stop a writer of items at two critical points: after its decision but before
-// its commit is queued, or after its commit but before any action that follows it.
+// A storage that can stop a writer of items at two critical points. One point is after the decision
+// and before its commit is queued. The other is after the commit and before any action that follows
+// it.
 #pragma once
 
 #include <algorithm>

@@ -22,7 +22,7 @@
 
 namespace rocklock::testing::running {
 
-// Events from other threads, with a wait for them.
+// Counts events from other threads, and waits for them.
 class Events {
 public:
     void happen(std::string what) {
@@ -67,8 +67,8 @@ inline SessionOptions short_lease(bool renew) {
     return options;
 }
 
-// Renewed every second. Over a socket, the responses to renewals report the requests of other
-// sessions.
+// Returns the options of a session that is renewed every second. Over a socket, the responses to
+// renewals report requests of other sessions for its locks.
 inline SessionOptions often_renewed() {
     SessionOptions options;
     options.lease = 3s;

@@ -92,8 +92,8 @@ public:
         accept();
         answer(Pong{});
     }
-    // Returns the next call, or none if the client has disconnected. Leaves the calls for notices
-    // unanswered, as a daemon does that has none.
+    // Returns the next call, or nullopt if the client has disconnected. Does not answer calls for
+    // notices, like a daemon that has no notices.
     std::optional<Call> next() {
         while (connection_ >= 0) {
             std::string_view rest = bytes_;
@@ -133,7 +133,7 @@ public:
         if (call) reply(with);
         return call;
     }
-    // Responds like a daemon that has reached its connection limit.
+    // Sends the response of a daemon that has reached its connection limit.
     void turn_away() {
         connection_ = ::accept(listener_, nullptr, nullptr);
         send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
@@ -166,8 +166,8 @@ private:
     std::jthread thread_;
 };
 
-// The response to opening a session with a lease of 30 s. The deadline on the daemon's clock is not
-// used by clients.
+// Returns the response to the opening of a session with a lease of 30 s. Clients do not use the
+// deadline on the daemon's clock.
 inline SessionInfo thirty_seconds() {
     SessionInfo session;
     session.id.bytes[0] = 1;
@@ -195,7 +195,7 @@ inline SessionInfo one_of(std::uint8_t number, milliseconds lease) {
     return session;
 }
 
-// Three sessions with automatic renewal, in a program without background threads.
+// Three sessions that are renewed automatically, in a program without background threads.
 struct Three {
     SimulatedClock clock;
     Database database;

@@ -20,6 +20,7 @@
 #include "daemon/net/connection.hpp"
 #include "daemon/net/io_thread.hpp"
 #include "service/dispatcher.hpp"
+#include "service/item_endpoint.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {
@@ -35,12 +36,12 @@ public:
 
     Ticket submit(Request request, Completion done) override {
         const auto ticket = inner().submit(std::move(request), std::move(done));
-        if (ticks_) database_.tick();
+        run_due_work();
         return ticket;
     }
     void cancel(Ticket ticket) override {
         inner().cancel(ticket);
-        if (ticks_) database_.tick();
+        run_due_work();
     }
     Result<Answer> call(Request request, std::stop_token stop) override {
         return inner().call(std::move(request), std::move(stop));
@@ -65,6 +66,9 @@ public:
     Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) override {
         return inner().audit(after, limit);
     }
+    Result<std::uint64_t> trim_audit(std::uint64_t through) override {
+        return inner().trim_audit(through);
+    }
     LockStatistics statistics() override { return inner().statistics(); }
     Result<void> close() { return database_.close(); }
     Result<Outliers> outliers(std::uint32_t limit) override { return inner().outliers(limit); }
@@ -80,6 +84,12 @@ public:
 
 private:
     LockService& inner() { return database_.service(); }
+    // A Reacquire is decided in two steps.
+    void run_due_work() {
+        if (!ticks_) return;
+        database_.tick();
+        database_.tick();
+    }
 
     Database& database_;
     const bool ticks_;
@@ -101,19 +111,29 @@ struct ServedDatabase::State {
                       {},
                       {},
                       database.tables().value()}),
-          acceptor(control, Local::endpoint(path)) {
+          acceptor(control, Local::endpoint(path)),
+          tables(*database.tables().value(), service, {}) {
         accept();
         for (auto& thread : served) thread.start();
         accepting = std::jthread([this] { control.run(); });
     }
-    ~State() { control.stop(); }
+    // The threads must stop before any member is destroyed: a request that a client has abandoned
+    // may still be in a socket.
+    ~State() {
+        control.stop();
+        accepting.join();
+        for (auto& thread : served) thread.stop();
+    }
 
     void accept() {
         acceptor.async_accept([this](boost::system::error_code error, Local::socket socket) {
             if (error) return;
             const std::scoped_lock lock(mutex);
             descriptors.push_back(::dup(socket.native_handle()));
-            const Connection::Side side{{::geteuid(), ::getpid(), false}, {}, dispatcher, traffic};
+            HttpServices services;
+            services.tables = &tables;
+            const Connection::Side side{
+                {::geteuid(), ::getpid(), false}, services, dispatcher, traffic};
             auto& thread = served.at(descriptors.size() % served.size());
             Connection::start(socket.release(), thread, side);
             accept();
@@ -132,6 +152,7 @@ struct ServedDatabase::State {
     Local::acceptor acceptor;
     std::mutex mutex;
     std::vector<int> descriptors;
+    ItemEndpoint tables;
     std::jthread accepting;
 };
 

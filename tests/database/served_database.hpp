@@ -9,8 +9,8 @@
 
 namespace rocklock::testing {
 
-// Serves `database`, which is in memory and uses `clock`. If `ticks`, it calls tick() after each
-// request, because no thread does. The destructor closes the database.
+// Serves `database`, which is in memory and uses `clock`. If `ticks` is true, calls tick() after
+// each request, because no thread of the database does. The destructor closes the database.
 class ServedDatabase {
 public:
     ServedDatabase(Database& database, Clock& clock, bool ticks);

@@ -45,6 +45,7 @@ BOOST_AUTO_TEST_CASE(is_renewed_before_a_third_of_its_lease_has_passed) {
     }
 }
 
+// One write renews all fifty locks (requirement S2).
 BOOST_AUTO_TEST_CASE(needs_one_renewal_for_any_number_of_grants) {
     auto storage = std::make_unique<FaultyStorage>(clock);
     FaultyStorage& disk = *storage;
@@ -266,6 +267,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_warning, SimulatedDatabase)
 
+// L8: a holder is warned ten seconds before its lease ends.
 BOOST_AUTO_TEST_CASE(is_sent_each_time_the_lease_runs_low) {
     SessionOptions options;
     options.renew = false;
@@ -282,6 +284,7 @@ BOOST_AUTO_TEST_CASE(is_sent_each_time_the_lease_runs_low) {
     for (const milliseconds left : notices.warnings) BOOST_TEST((left == 10s));
 }
 
+// T9: one warning, and the loss after it.
 BOOST_AUTO_TEST_CASE(is_sent_before_the_loss_and_never_after) {
     SessionOptions options;
     options.renew = false;
@@ -294,6 +297,7 @@ BOOST_AUTO_TEST_CASE(is_sent_before_the_loss_and_never_after) {
     BOOST_TEST((order == std::vector<std::string>{"warning", "lost"}));
 }
 
+// T9: if the warning is late, it is omitted.
 BOOST_AUTO_TEST_CASE(is_not_sent_after_the_lease_has_ended) {
     SessionOptions options;
     options.renew = false;
@@ -466,6 +470,7 @@ BOOST_AUTO_TEST_CASE(is_not_extended_by_an_answer_from_before_a_shorter_lease,
     BOOST_TEST(!session.valid());
 }
 
+// E2: the assertion fails unless the resource is held in the mode.
 BOOST_AUTO_TEST_CASE(can_be_checked_by_code_that_must_not_run_without_its_lock) {
     Session session = database.open_session("ann").value();
     LockRequest subtree = lock_of("orders", Mode::write);

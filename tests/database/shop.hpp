@@ -1,4 +1,4 @@
-// A database with two tables and two sessions. Its item writes can be stopped.
+// A database with two tables and two sessions. A test can stop its writes of items.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace rocklock::testing {
 
-// The tables `orders` and `lines`; `lines` has an index on the article.
+// The tables are `orders` and `lines`. `lines` has an index on the attribute `article`.
 struct Shop {
     explicit Shop(std::size_t events_kept = 0, const UserLimits& user_limits = {}) {
         auto memory = std::make_unique<PausingStorage>(make_memory_storage(clock));
@@ -26,7 +26,8 @@ struct Shop {
         DatabaseOptions options = simulated(clock);
         options.events_kept = events_kept;
         options.user_limits = user_limits;
-        database.emplace(Database::open_on(std::move(memory), std::move(options)).value());
+        auto opened = Database::open_on(std::move(memory), std::move(options)).value();
+        database.emplace(host.connect_to(std::move(opened), clock, false));
         tables = database->tables().value();
         create_orders(*tables);
         CreateTable lines = orders_table();
@@ -61,6 +62,7 @@ struct Shop {
 
     SimulatedClock clock;
     PausingStorage* storage = nullptr;
+    Hosted host;
     std::optional<Database> database;
     TableService* tables = nullptr;
     Session ann;

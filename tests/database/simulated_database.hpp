@@ -1,5 +1,5 @@
-// A database in memory with a simulated clock and without threads or, in the run over a socket, a
-// connection to such a database.
+// A database in memory with a simulated clock and without threads. If the tests run over a socket,
+// a connection to such a database.
 #pragma once
 
 #include <algorithm>
@@ -53,9 +53,10 @@ inline void pass(Database& database, SimulatedClock& clock, std::chrono::nanosec
 
 #ifdef ROCKLOCK_TEST_SERVED
 
-// If the tests run over a socket: a database in this process, and the server for it.
+// If the tests run over a socket, contains a database in this process and a server for it.
 class Hosted {
 public:
+    Hosted() = default;
     Hosted(Clock& clock, const DatabaseOptions& options) {
         if (!over_a_socket()) return;
         database_.emplace(Database::in_memory(options).value());
@@ -64,25 +65,36 @@ public:
 
     Database connect_or_open(const DatabaseOptions& options) {
         if (!database_) return Database::in_memory(options).value();
-        ConnectOptions how;
-        how.background = options.background;
-        how.clock = options.clock;
-        return Database::connect(server_->path(), how).value();
+        return connect(options.background, options.clock);
+    }
+    // Returns the database itself or, if the tests run over a socket, a connection to it.
+    Database connect_to(Database database, Clock& clock, bool background) {
+        if (!over_a_socket()) return database;
+        database_.emplace(std::move(database));
+        server_.emplace(*database_, clock, !background);
+        return connect(background, &clock);
     }
 
-    // Returns the database that makes the decisions.
+    // Returns the database that decides the requests.
     Database& manager(Database& own) { return database_ ? *database_ : own; }
     // Runs all due work, and returns after all notifications have been delivered.
     void deliver_all(Database& own) {
         if (!database_) return;
         database_->tick();
-        // Notifications precede responses, so all earlier ones have arrived with the second
-        // response.
+        // Notifications precede responses. Therefore, all earlier notifications have arrived when
+        // the second response arrives.
         std::ignore = own.classes();
         std::ignore = own.classes();
     }
 
 private:
+    Database connect(bool background, Clock* clock) const {
+        ConnectOptions how;
+        how.background = background;
+        how.clock = clock;
+        return Database::connect(server_->path(), how).value();
+    }
+
     std::optional<Database> database_;
     std::optional<ServedDatabase> server_;
 };
@@ -91,7 +103,11 @@ private:
 
 class Hosted {
 public:
+    Hosted() = default;
     Hosted(Clock& /*clock*/, const DatabaseOptions& /*options*/) {}
+    static Database connect_to(Database database, Clock& /*clock*/, bool /*background*/) {
+        return database;
+    }
     static Database connect_or_open(const DatabaseOptions& options) {
         return Database::in_memory(options).value();
     }
@@ -126,7 +142,8 @@ struct SimulatedDatabase {
         }
     }
 
-    // Returns the remaining lease that the manager has recorded, which can differ from the owner's.
+    // Returns the remaining lease in the manager, which can differ from that in the owner's
+    // session.
     std::optional<milliseconds> manager_says(const SessionId& session) {
         const auto sessions = host.manager(database).sessions().value();
         for (const SessionView& view : sessions) {

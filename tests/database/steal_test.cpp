@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(is_given_to_the_requester_if_its_holder_allows_it,
     BOOST_TEST(wanted.size() == 1U);
 }
 
-// A refused steal changes nothing. The audit log has forced steals only.
+// A refused steal changes nothing. The audit log has forced steals only (I8).
 BOOST_AUTO_TEST_CASE(is_audited_when_it_is_stolen_but_not_when_that_is_refused,
                      *boost::unit_test::label("embedded")) {
     Session ann = database.open_session("ann").value();

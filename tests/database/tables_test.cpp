@@ -126,6 +126,7 @@ BOOST_AUTO_TEST_CASE(are_not_counted_again_after_a_close, *boost::unit_test::lab
     BOOST_TEST(tables.sweep_expired({}).value().examined == 0U);
 }
 
+// A write of an item is synced before it is answered (requirement D3).
 BOOST_AUTO_TEST_CASE(are_as_durable_as_its_locks, *boost::unit_test::label("embedded")) {
     SimulatedClock clock;
     for (const auto durability : {Durability::durable, Durability::written}) {

@@ -72,6 +72,7 @@ std::string brief(const EventPage& page) {
 
 BOOST_FIXTURE_TEST_SUITE(a_watcher_of_events, WatchedDatabase)
 
+// B3: the events are in order.
 BOOST_AUTO_TEST_CASE(receives_the_events_of_a_grant) {
     const SessionInfo ann = open("ann");
     const SessionInfo bob = open("bob");
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(receives_the_principal_and_the_reason_of_a_forced_end) {
                "granted a ann write\n"
                "stolen a ann write by bob (ann is on holiday)\n"
                "granted a bob write\n"
-               "transferred a bob write by bob\n"
+               "transferred a bob write by bob (to ann)\n"
                "granted a ann write\n"
                "broken a ann write by root (cleaning up)\n");
 }
@@ -169,6 +170,7 @@ BOOST_AUTO_TEST_CASE(is_warned_again_when_a_renewed_lease_runs_low_again) {
                "granted a ann write\nwarned a ann write\nwarned a ann write\nwarned a ann write\n");
 }
 
+// B3: the stream can be resumed.
 BOOST_AUTO_TEST_CASE(receives_matching_events_and_continues_after_the_last_one) {
     const SessionInfo ann = open("ann");
     for (const char* name : {"orders/1", "other", "orders/2", "orders/3", "last"}) {
@@ -287,6 +289,7 @@ std::string brief(const HistoryPage& page) {
 
 }  // namespace
 
+// Every grant of the resource is kept (I9).
 BOOST_AUTO_TEST_CASE(has_every_grant_newest_first) {
     const SessionInfo ann = open("ann");
     const SessionInfo bob = open("bob", 10s);
@@ -357,6 +360,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(the_statistics, WatchedDatabase)
 
+// B2: histograms of waits, holds and renewal margins.
 BOOST_AUTO_TEST_CASE(count_locks_by_mode_and_have_histograms_of_durations) {
     LockClass counting;
     counting.pattern = "slots";
@@ -392,6 +396,7 @@ BOOST_AUTO_TEST_CASE(count_locks_by_mode_and_have_histograms_of_durations) {
     BOOST_TEST((counts.wait.bounds()[static_cast<std::size_t>(bucket)] == 5s));
 }
 
+// B5: both lists are in order, and as long as the caller asks for.
 BOOST_AUTO_TEST_CASE(name_the_longest_holds_and_the_most_contended_resources) {
     const SessionInfo ann = open("ann", 1h);
     const SessionInfo bob = open("bob", 1h);

@@ -1,5 +1,6 @@
 // Compiles and runs the examples of README.md and docs/library.md.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -60,6 +61,13 @@ struct InOwnDirectory {
         //! [connect]
         messages.emplace_back("connected");
     }
+
+    void connect_to_the_manager() {
+        //! [connect_to_the_manager]
+        auto database = rocklock::Database::connect({}, {.start = true});
+        //! [connect_to_the_manager]
+        if (!database) complain(database.error());
+    }
 };
 
 struct Opened : InOwnDirectory {
@@ -86,6 +94,16 @@ BOOST_FIXTURE_TEST_CASE(of_a_connection, InOwnDirectory) {
     connect();
     BOOST_REQUIRE(messages.size() == 1U);
     BOOST_TEST((messages[0] == "connected" || messages[0].find("no daemon answers on") == 0));
+}
+
+// Without the program, no daemon is found or started.
+BOOST_FIXTURE_TEST_CASE(of_a_connection_to_the_manager, InOwnDirectory) {
+    const std::string path = std::getenv("PATH");
+    ::setenv("PATH", "/nonexistent", 1);
+    connect_to_the_manager();
+    ::setenv("PATH", path.c_str(), 1);
+    BOOST_REQUIRE(messages.size() == 1U);
+    BOOST_TEST(messages[0].find("cannot run the program 'rocklock'") == 0U);
 }
 
 BOOST_FIXTURE_TEST_CASE(of_waiting, Opened) {

@@ -55,6 +55,7 @@ std::string documented(const std::string& name) {
 
 BOOST_AUTO_TEST_SUITE(the_example_dump)
 
+// The note is in the record of its grant, and the record has a place for metadata (requirement D6).
 BOOST_AUTO_TEST_CASE(is_the_content_of_a_store) {
     SimulatedClock clock;
     const auto storage = make_memory_storage(clock);

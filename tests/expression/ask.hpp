@@ -13,11 +13,12 @@ namespace rocklock::proof {
 using NameList = std::vector<std::pair<std::string, std::string>>;
 using ValueList = std::vector<std::pair<std::string, AttributeValue>>;
 
-// Converts {{"#a", "name"}} and {{":v", 1}}. An empty list becomes an absent one.
+// Converts lists such as {{"#a", "name"}} and {{":v", 1}} to placeholders. An empty list is treated
+// as absent.
 Placeholders placeholders(const NameList& names, const ValueList& values);
 
-// Return the error message of a request with this single expression, or an empty string if the
-// expression is valid.
+// Return the error message of a request that has only this expression. Return an empty string if
+// the expression is valid.
 std::string condition_fault(std::string_view text, const ValueList& values = {},
                             const NameList& names = {});
 std::string update_fault(std::string_view text, const ValueList& values = {},
@@ -29,7 +30,7 @@ std::string request_fault(expression::RequestKind kind, const ExpressionParamete
 bool holds_of(const Item& item, std::string_view text, const ValueList& values = {},
               const NameList& names = {});
 Item projected(const Item& item, std::string_view text, const NameList& names = {});
-// Returns the item after the update, or the error of applying it.
+// Returns the item after the update, or the error if the update cannot be applied.
 Result<Item> updated(const Item& item, std::string_view text, const ValueList& values = {},
                      bool existed = true);
 // Returns the attributes that UPDATED_OLD or UPDATED_NEW return for this item.

@@ -8,7 +8,7 @@
 #include <boost/json/array.hpp>
 
 #include "support/typed_json.hpp"
-#include "wire/expression_json.hpp"
+#include "wire/json/expression_json.hpp"
 
 namespace rocklock::proof {
 

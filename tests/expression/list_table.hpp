@@ -1,4 +1,5 @@
-// Executes requests on tables that are lists of items, as far as the results depend on expressions.
+// Executes requests on tables that are lists of items. Supports requests whose results depend only
+// on expressions.
 #pragma once
 
 #include <map>
@@ -33,7 +34,7 @@ struct ListTable {
 
 class ListTables {
 public:
-    // Returns none if the request depends on more than expressions.
+    // Returns nullopt if the result of the request does not depend only on expressions.
     std::optional<Outcome> play(const std::string& operation, const boost::json::object& request);
 
 private:

@@ -339,6 +339,7 @@ void play_client(std::string_view input) {
     if (const auto wrong = world.manager->audit_invariants()) {
         throw std::logic_error("broken promise: " + *wrong);
     }
+    // P6: no input leaves a grant or a wait behind.
     world.clock.advance(long_time);
     world.manager->tick();
     require(world.manager->list({})->locks.empty(), "no lock outlives its lease");

@@ -5,7 +5,7 @@
 
 namespace rocklock {
 
-// Plays one connection. The meaning of `input`:
+// Executes one connection. `input` consists of:
 //
 //     first byte    the size of the pieces in which the rest is sent; 0: a single piece
 //     second byte   1: at the end, shuts down its sending side before it disconnects
@@ -14,10 +14,10 @@ namespace rocklock {
 //                   8 to 248: the time that passes after each piece; see client_player.cpp
 //     other bytes   the data that the client sends
 //
-// Afterwards, time passes until all leases have ended. Sessions and their secrets are the same in
-// every run, and client_seeds.py knows them. Throws std::logic_error if the server breaks a
-// promise: a request without a response, a response that cannot be parsed, a lock that outlives its
-// lease, or an inconsistent lock table.
+// After the connection, time passes until all leases have ended. Sessions and their secrets are the
+// same in every run, so that client_seeds.py can use them. Throws std::logic_error if the server
+// breaks a promise: if a request gets no response, a response cannot be parsed, a lock outlives its
+// lease, or the lock table is inconsistent.
 void play_client(std::string_view input);
 
 }  // namespace rocklock

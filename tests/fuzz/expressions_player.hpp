@@ -6,10 +6,11 @@
 
 namespace rocklock {
 
-// The first byte of the input selects the kind of expression, the rest is its text.
+// The first byte of the input selects the kind of expression. The other bytes are its text.
 //
-// Throws std::logic_error if a property does not hold: an error is the fault of the request and has
-// a message, NOT negates a condition, and the result of an update or a projection can be stored.
+// Throws std::logic_error if one of these properties does not hold: an error is the fault of the
+// request and has a message; NOT negates a condition; the result of an update or a projection can
+// be stored.
 void play_expressions(std::string_view input);
 
 }  // namespace rocklock

@@ -1,4 +1,4 @@
-// The check that players use for properties that must hold for any input.
+// A check of properties that must hold for any input. The fuzz players use it.
 #pragma once
 
 #include <stdexcept>

@@ -22,7 +22,7 @@
 #include <boost/json/value.hpp>
 
 #include "history/http_line.hpp"
-#include "wire/attribute_json.hpp"
+#include "wire/json/attribute_json.hpp"
 
 namespace rocklock::proof {
 

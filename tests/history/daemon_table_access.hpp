@@ -1,4 +1,5 @@
-// Access to tables through a daemon's socket, in DynamoDB's JSON, and a daemon that can be killed.
+// Accesses tables through the socket of a daemon, in DynamoDB's JSON. Also contains a daemon that
+// can be killed.
 #pragma once
 
 #include <sys/types.h>
@@ -14,10 +15,11 @@ namespace rocklock::proof {
 
 // Runs the program with a durable store in a directory. Errors: std::runtime_error.
 //
-// Threads: one; other threads may use instances at the same time.
+// Threads: one at a time. Other threads may use other instances at the same time.
 class TableDaemon {
 public:
-    // Starts it with further options of `rocklock serve`, and returns when it accepts connections.
+    // Starts the daemon with further options of `rocklock serve`, and returns when it accepts
+    // connections.
     explicit TableDaemon(const std::string& directory, std::vector<std::string> options = {});
     TableDaemon(const TableDaemon&) = delete;
     TableDaemon& operator=(const TableDaemon&) = delete;

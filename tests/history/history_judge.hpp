@@ -12,13 +12,13 @@
 
 namespace rocklock::proof {
 
-// Checks that one order explains the history, and that each kind of operation occurred.
+// Checks that a serial order explains the history, and that each kind of operation occurred.
 void judge_history(const ClientsRun& run);
 
-// Whether ROCKLOCK_HISTORY_SECONDS is set: see scripts/serialise.
+// Returns whether ROCKLOCK_HISTORY_SECONDS is set; see scripts/serialise.
 boost::test_tools::assertion_result long_run_wanted(boost::unit_test::test_unit_id unit);
 
-// The totals of a long run.
+// Counts the results of a long run.
 class HistorySums {
 public:
     HistorySums();

@@ -25,15 +25,15 @@ int connect_to_port(std::uint16_t port);
 // Threads: one at a time.
 class HttpLine {
 public:
-    // Takes over a connected socket. `host` is the Host header.
+    // Takes ownership of a connected socket. `host` is the Host header.
     explicit HttpLine(int connection, std::string host = "x")
         : connection_(connection), host_(std::move(host)) {}
     HttpLine(const HttpLine&) = delete;
     HttpLine& operator=(const HttpLine&) = delete;
     ~HttpLine();
 
-    // Sends a request and waits for its response. `headers` are complete lines, each with its line
-    // end. Returns nullopt if the daemon has closed the connection.
+    // Sends a request and waits for its response. `headers` are complete lines, each of which ends
+    // with CR LF. Returns nullopt if the daemon has closed the connection.
     std::optional<HttpAnswer> post(std::string_view target, std::string_view body,
                                    std::string_view headers = {});
 

@@ -358,6 +358,7 @@ const std::vector<std::string> with_tcp{"--http", "127.0.0.1:0"};
 
 BOOST_AUTO_TEST_SUITE(clients_of_all_interfaces_see_one_order, *boost::unit_test::label("rocksdb"))
 
+// P7: one order explains the answers of all interfaces.
 BOOST_AUTO_TEST_CASE(of_locks_and_guarded_writes) {
     const testing::TemporaryDirectory directory;
     TableDaemon daemon(directory.path().string(), with_tcp);

@@ -1,5 +1,5 @@
-// A storage that yields the processor now and then. On few processors, threads that never wait
-// would rarely interleave.
+// A storage whose calls yield the processor at random. Otherwise, threads that never wait would
+// rarely interleave on a machine with few processors.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@
 
 namespace rocklock::proof {
 
-// Constraints of the form: one node precedes another.
+// Constraints. Each states that one node precedes another node.
 class Reasons {
 public:
     explicit Reasons(std::size_t count) : next_(count) {}
@@ -21,8 +21,8 @@ public:
     void add(std::size_t before, std::size_t after) { next_[before].push_back(after); }
     const std::vector<std::size_t>& after(std::size_t thing) const { return next_[thing]; }
 
-    // Returns the nodes in an order that satisfies all constraints, or none if they contain a
-    // cycle.
+    // Returns the nodes in an order that satisfies all constraints, or nullopt if the constraints
+    // contain a cycle.
     std::optional<std::vector<std::size_t>> in_order() const;
     // Returns a shortest cycle through one of the first `count` nodes.
     std::vector<std::size_t> circle(std::size_t count) const;
@@ -33,11 +33,12 @@ private:
     std::vector<std::vector<std::size_t>> next_;
 };
 
-// A strict partial order, transitively closed: of two nodes, one precedes the other, or neither
-// does.
+// A strict partial order that is transitively closed. For each pair of nodes, either one precedes
+// the other, or their order is not determined.
 class PartialOrder {
 public:
-    // The order of the first `count` nodes. `in_order` is the result of reasons.in_order().
+    // Computes the order of the first `count` nodes from the constraints. `in_order` is the result
+    // of reasons.in_order().
     PartialOrder(const Reasons& reasons, const std::vector<std::size_t>& in_order,
                  std::size_t count);
 
@@ -52,7 +53,7 @@ public:
 private:
     std::size_t count_;
     std::size_t words_;
-    // A row of bits for each node: the nodes that it precedes.
+    // For each node, a row of bits, which marks the nodes that the node precedes.
     std::vector<std::uint64_t> rows_;
 };
 

@@ -1,5 +1,5 @@
-// The interface through which a client accesses tables. Requests and replies have the form that a
-// history records.
+// The interface through which a client accesses tables. Requests and replies have the form that is
+// recorded in a history.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace rocklock::proof {
 
-// An action on one item. Without an effect, the item is read or, in a write transaction, checked.
+// An action on one item. If it has no effect, the item is read, or checked in a write transaction.
 struct TableAction {
     std::uint32_t key = 0;
     Effect effect = Effect::none;
@@ -27,7 +27,7 @@ struct TableRequest {
     Verb verb = Verb::get;
     std::uint64_t number = 0;
     std::vector<TableAction> actions;
-    // The idempotency token of a transaction; empty if there is none.
+    // The idempotency token of a transaction. Empty if the request has no token.
     std::string token;
 };
 
@@ -35,13 +35,13 @@ struct TableReply {
     enum class Result : std::uint8_t { done, refused, open };
 
     Result result = Result::open;
-    // For each action: the item before it, if the response contains it.
+    // For each action, the item before the action, if the response contains it.
     std::vector<std::optional<Trail>> seen;
-    // For each action of a refused request: whether its condition failed.
+    // For each action of a refused request, whether its condition failed.
     std::vector<bool> failed;
 };
 
-// Threads: one. An unexpected response is thrown as std::runtime_error.
+// Threads: one. For an unexpected response, functions throw std::runtime_error.
 class TableAccess {
 public:
     TableAccess() = default;
@@ -49,12 +49,12 @@ public:
     TableAccess& operator=(const TableAccess&) = delete;
     virtual ~TableAccess() = default;
 
-    // Sends the request and returns its reply. If there is no response, it returns only after the
+    // Sends the request and returns its reply. If there is no response, returns only when the
     // request can no longer take effect.
     virtual TableReply ask(const TableRequest& request) = 0;
 };
 
-// The keys of one history, in two tables that other histories can use, too.
+// The keys of the items of one history. They are in two tables, which other histories can also use.
 class HistoryKeys {
 public:
     explicit HistoryKeys(std::string prefix) : prefix_(std::move(prefix)) {}
@@ -77,7 +77,7 @@ private:
     std::string prefix_;
 };
 
-// `service` must outlive the access.
+// `service` must outlive the result.
 std::unique_ptr<TableAccess> table_access_to(TableService& service, const HistoryKeys& keys);
 
 }  // namespace rocklock::proof

@@ -16,11 +16,11 @@ namespace rocklock::proof {
 struct ClientsOptions {
     std::size_t clients = 16;
     std::uint32_t keys = 5;
-    // The minimum number of requests of all clients together.
+    // The minimum total number of requests of all clients.
     std::size_t requests = 1'500;
     std::uint32_t seed = 1;
-    // Whether each removal has a condition that names the version it removes. Needed if responses
-    // may be lost.
+    // If true, each removal has a condition with the version that it removes. This is needed if
+    // responses may be lost.
     bool careful_removals = false;
 };
 
@@ -28,7 +28,7 @@ struct ClientsRun {
     TableHistory history;
     // The number of requests by kind and result, such as "transact_write refused".
     std::map<std::string, std::size_t> counts;
-    // The first response that no client should have received; empty if there is none.
+    // A description of the first response that is not allowed. Empty if there is none.
     std::string problem;
 };
 

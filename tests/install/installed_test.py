@@ -166,7 +166,16 @@ class Installed(unittest.TestCase):
         named = next(line for line in text.splitlines() if line.startswith("ExecStart=")).split("=")[1].split()[0]
         self.assertTrue(str(program).endswith(named), named)
         service.write_text(text.replace(named, str(program)), encoding="utf-8")
-        done = subprocess.run(["systemd-analyze", "verify", "--man=no", service, service.with_suffix(".socket")],
+        script = self.installed("rocklock-backup")
+        self.assertTrue(os.access(script, os.X_OK))
+        self.assertIn(f"rocklock='{named}'", script.read_text(encoding="utf-8"))
+        backup = self.installed("rocklock-backup.service")
+        text = backup.read_text(encoding="utf-8")
+        named = next(line for line in text.splitlines() if line.startswith("ExecStart=")).split("=")[1].split()[0]
+        self.assertTrue(str(script).endswith(named), named)
+        backup.write_text(text.replace(named, str(script)), encoding="utf-8")
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", service, service.with_suffix(".socket"),
+                               backup, backup.with_suffix(".timer")],
                               capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if "rocklock" in line]),
                          (0, []), done.stderr)

@@ -93,7 +93,8 @@ BOOST_AUTO_TEST_CASE(is_decoded_to_the_same_value_and_leaves_the_rest) {
     }
 }
 
-// Therefore, a scan of a partition's prefix returns the items of that partition only.
+// Therefore, a scan of a partition's prefix returns the items of that partition only, and keys of
+// several parts differ if any of their parts do (E6).
 BOOST_AUTO_TEST_CASE(is_never_the_beginning_of_another) {
     RandomValues random(3);
     for (int i = 0; i < 60'000; ++i) {

@@ -44,7 +44,8 @@ public:
     Number number() {
         for (;;) {
             std::string text = below(2) == 0 ? "-" : "";
-            // Runs of nines, and a one followed by zeros, exercise carries between digits.
+            // Numbers of several nines, and numbers of a one followed by zeros, test carries
+            // between digits.
             const auto kind = below(4);
             const auto size = below(3) == 0 ? 38 : below(4) + 1;
             for (std::uint64_t i = 0; i < size; ++i) {
@@ -85,8 +86,8 @@ public:
         }
     }
 
-    // Returns a value that is valid as a key attribute of `type`. Its length is not checked: it can
-    // be empty.
+    // Returns a value of `type` for a key attribute. It is valid except for its length, which is
+    // not checked and can be zero.
     AttributeValue key(AttributeType type) {
         if (type == AttributeType::number) return number();
         if (type == AttributeType::string) return bytes();
@@ -100,7 +101,7 @@ public:
     }
 
 private:
-    // Returns a number of elements. It is at most 3 in about nine of ten cases.
+    // Returns a random number of elements, which is at most 3 in about nine of ten cases.
     std::uint64_t size() { return below(10) == 0 ? below(20) : below(4); }
 
     AttributeValue list(std::size_t levels) {

@@ -27,6 +27,7 @@ bool refused(const Result<T>& result) {
 
 BOOST_AUTO_TEST_SUITE(a_child_of_the_process)
 
+// S12: the child decides nothing.
 BOOST_AUTO_TEST_CASE(renews_no_session_and_holds_no_lock) {
     testing::SimulatedClock clock;
     testing::FaultyStorage storage(clock);

@@ -1,5 +1,6 @@
 // AwaitNotices: a session learns of events that it has not caused itself when they are decided.
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -141,6 +142,32 @@ BOOST_AUTO_TEST_CASE(learns_of_waiters_and_of_requests_to_take_over_with_their_r
     BOOST_TEST(request.wanted[0].reason == "the month is closing");
     BOOST_TEST(request.wanted[0].answer_by.has_value());
     BOOST_TEST(request.after > waiter.after);
+}
+
+// A request for several locks asks each holder for the mode of its resource.
+BOOST_AUTO_TEST_CASE(learns_which_mode_of_its_resource_is_requested) {
+    const SessionId ann = open("ann");
+    const SessionId bob = open("bob");
+    for (const char* name : {"a", "b", "c/d"}) acquire(ann, name);
+    Acquire request;
+    request.session = bob;
+    request.patience = no_limit;
+    request.locks.resize(3);
+    request.locks[0].resource = "a";
+    request.locks[0].mode = Mode::read;
+    request.locks[1].resource = "b";
+    request.locks[1].mode = Mode::write;
+    request.locks[2].resource = "c";
+    request.locks[2].mode = Mode::exclusive;
+    request.locks[2].subtree = true;
+    tickets.push_back(manager->submit(std::move(request), [](const auto&) {}));
+    manager->tick();
+    std::map<std::string, Mode> modes;
+    for (const Wanted& wanted : notices(await(ann)).wanted) modes[wanted.resource] = wanted.mode;
+    BOOST_TEST(modes.size() == 3U);
+    BOOST_TEST((modes["a"] == Mode::read));
+    BOOST_TEST((modes["b"] == Mode::write));
+    BOOST_TEST((modes["c/d"] == Mode::exclusive));
 }
 
 BOOST_AUTO_TEST_CASE(learns_of_the_answer_to_its_request_to_take_over) {

@@ -19,7 +19,8 @@ struct TableBreaker {
     static void miscount_holds(LockTable& table, std::string_view resource) {
         ++table.core_->resources.find(resource)->holds;
     }
-    static void miscount_subtrees(LockTable& table) { ++table.core_->subtree_marks; }
+    static void miscount_subtrees(LockTable& table) { ++table.core_->hold_marks.subtrees; }
+    static void forget_ages(LockTable& table) { table.core_->by_age = {}; }
 };
 
 namespace {
@@ -75,6 +76,11 @@ BOOST_FIXTURE_TEST_CASE(aborts_when_holds_are_miscounted, OneLock) {
 
 BOOST_FIXTURE_TEST_CASE(aborts_when_subtree_locks_are_miscounted, OneLock) {
     TableBreaker::miscount_subtrees(table);
+    BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
+}
+
+BOOST_FIXTURE_TEST_CASE(aborts_when_a_grant_is_missing_in_the_order_of_grants, OneLock) {
+    TableBreaker::forget_ages(table);
     BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
 }
 

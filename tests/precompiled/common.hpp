@@ -1,5 +1,5 @@
-// What most tests include, compiled once for a program of many files under -Db_pch=true. No test
-// may rely on it: it is off by default.
+// The headers that most tests include. With -Db_pch=true, they are compiled once for a program of
+// many files. Tests must not rely on this header, because the option is off by default.
 
 #include <algorithm>
 #include <atomic>

@@ -54,6 +54,7 @@ struct Operation {
     std::array<std::uint8_t, 2> modes{none, none};
     bool subtree = false;
     bool waits = false;
+    bool any = false;
 };
 
 struct Step {
@@ -171,7 +172,7 @@ Complaint World::check() {
     if (auto wrong = mirror_.model().contradiction(now_.boot)) return "S1: " + *wrong;
     if (auto wrong = mirror_.same_holders(*page, now_)) return wrong;
     if (auto wrong = mirror_.same_sessions(sessions(*table_, now_), now_)) return wrong;
-    if (table_->statistics().waiting != mirror_.model().waiters().size()) {
+    if (table_->statistics(now_).waiting != mirror_.model().waiters().size()) {
         return "other waiters than the model has";
     }
     return std::nullopt;
@@ -191,6 +192,7 @@ Acquire World::acquire(const Operation& operation) const {
     Acquire request;
     request.session = session_of(operation.owner);
     if (operation.waits) request.patience = no_limit;
+    request.any = operation.any;
     for (std::size_t i = 0; i < bounds_.resources.size(); ++i) {
         if (operation.modes[i] == none) continue;
         LockRequest lock;
@@ -271,6 +273,9 @@ void World::add_acquires(std::uint8_t owner, std::vector<Operation>& all) const 
             for (const bool waits : {false, true}) {
                 Operation operation{.owner = owner, .modes = {first, second}, .waits = waits};
                 all.push_back(operation);
+                operation.any = true;
+                if (bounds_.any && first != none && second != none) all.push_back(operation);
+                operation.any = false;
                 operation.subtree = true;
                 if (bounds_.subtrees && first != none) all.push_back(operation);
             }
@@ -365,6 +370,10 @@ std::string World::state_named(const std::vector<std::uint8_t>& owners,
         text += waiter.converting ? '^' : '<';
         text += name(waiter.session);
         add_locks(waiter.wanted, resources, text);
+        if (waiter.alternatives.empty()) continue;
+        // The preferred one of the alternatives.
+        const std::string& first = waiter.alternatives.front().front().resource;
+        text += resources[first == bounds_.resources[0] ? 0 : 1] == 0 ? '0' : '1';
     }
     return text;
 }

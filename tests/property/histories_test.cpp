@@ -53,6 +53,19 @@ BOOST_AUTO_TEST_CASE(by_force_too) {
     play(bounds, 6);
 }
 
+BOOST_AUTO_TEST_CASE(with_requests_for_any_one_of_the_resources) {
+    HistoryBounds bounds;
+    bounds.any = true;
+    play(bounds, 5);
+}
+
+BOOST_AUTO_TEST_CASE(with_requests_for_any_one_and_by_force) {
+    HistoryBounds bounds;
+    bounds.any = true;
+    bounds.forced = true;
+    play(bounds, 4);
+}
+
 BOOST_AUTO_TEST_CASE(in_all_modes) {
     HistoryBounds bounds;
     bounds.modes.push_back(Mode::exclusive);

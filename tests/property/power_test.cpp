@@ -322,7 +322,8 @@ std::optional<Result<Answer>> Life::act(const Step& step, Request request) {
                      [this, step](const Result<Answer>& answer) { note(step, answer); });
     if (storage_->queued() > 0) BOOST_REQUIRE(storage_->write_next(storage_->queued()));
     cut_everywhere(step, first);
-    // An answer before the sync is allowed only for operations that may be lost in a power failure.
+    // An answer before the sync is allowed only for operations that may be lost in a power failure
+    // (requirement D3).
     manager_->deliver_done();
     const bool early = answers_.contains(step.what) && answers_.at(step.what);
     BOOST_CHECK_MESSAGE(!early || step.kept != Kept::durable,
@@ -460,6 +461,9 @@ void live(Life& life) {
 
 BOOST_AUTO_TEST_SUITE(a_power_cut)
 
+// Answered grants survive (requirement D1), with the releases that they depend on (requirement D4).
+// A lost release or renewal shortens no lease (invariant D2). The recovered state is always one
+// that there was after a decision (invariants D3 and D4).
 BOOST_AUTO_TEST_CASE(at_any_byte_of_any_operation_keeps_every_promise) {
     Life life;
     live(life);
@@ -469,7 +473,7 @@ BOOST_AUTO_TEST_CASE(at_any_byte_of_any_operation_keeps_every_promise) {
 }
 
 // Even if grants are lost, no token is reused: the range of tokens was reserved by a commit that
-// was synced.
+// was synced (F2, S4).
 BOOST_AUTO_TEST_CASE(that_loses_unsynced_writes_repeats_no_token) {
     SimulatedClock clock;
     FaultyStorage storage(clock);

@@ -1,4 +1,4 @@
-// The store of a simulated world.
+// The storage of a simulated world.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace rocklock::simulation {
 
 using testing::FaultyStorage;
 
-// The storage as the manager sees it. It writes and syncs only when the simulation calls for it,
-// except while a manager opens. After `dead` is set, it does not respond.
+// The storage that the manager uses. It writes and syncs only when the simulation requests this,
+// except while a manager is being opened. After `dead` is set, it does not respond.
 class SteppedStorage final : public Storage {
 public:
     explicit SteppedStorage(std::unique_ptr<FaultyStorage> disk) : disk_(std::move(disk)) {}

@@ -1,4 +1,5 @@
-// A client that follows the events of a manager and reconstructs the table of locks from them (P5).
+// A client that follows the events of a manager and reconstructs the table of locks from these
+// events (P5).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace rocklock::simulation {
 
-// Each function returns a description of the first violation, or none.
+// Each function returns a description of the first violation, or nullopt if there is none.
 class Watcher {
 public:
     using Wrong = std::optional<std::string>;
@@ -25,8 +26,8 @@ public:
     Wrong hear(const EventPage& page);
     // Compares the reconstructed table with the real one, after all events have been delivered.
     Wrong same(const LockPage& page) const;
-    // Continues with a restarted manager. Everything that was reported must hold there, except for
-    // what a crash may revoke.
+    // Continues with a restarted manager. All changes that were reported must still exist there,
+    // except those that a crash may revoke.
     Wrong restart(const EventPage& first, const LockPage& page, const History& history);
 
 private:
@@ -44,11 +45,12 @@ private:
     std::uint64_t after_ = 0;
     std::uint64_t last_ = 0;
     std::map<Key, Held> held_;
-    // The first grant since the last restart. An older grant that the table does not show had
-    // expired by then; its end may still be reported.
+    // The first grant since the last restart. If the table does not show an older grant, that grant
+    // had expired before the restart, and its end may still be reported.
     std::optional<GrantId> first_;
     bool restarted_ = false;
-    // Grants that have ended permanently, that is, not by a release, which a crash may revoke.
+    // The grants that have ended permanently. Released grants are not contained, because a crash
+    // may revoke a release.
     std::set<Key> over_;
 };
 

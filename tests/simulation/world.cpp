@@ -35,7 +35,7 @@ void World::set_up() {
         client.principal = std::string(1, static_cast<char>('a' + (i == 3 ? 0 : i)));
         client.uid = static_cast<std::uint32_t>(i);
         // In some worlds clients would be confused if the parts of a key were joined without a
-        // separator (S10).
+        // separator (S10, E6).
         if (setup_.run_together && i != 3) {
             client.uid = 0;
             client.principal = "a" + std::string(i, '1');
@@ -69,6 +69,8 @@ void World::open(bool first) {
     options.background = false;
     options.session_ids = [this] { return life_.fresh; };
     options.table.reserve = 64;
+    options.table.priority_step = priority_step;
+    mirror_.model().set_priority_step(priority_step);
     if (watched()) options.events_kept = 100'000;
     auto opened = LockManager::open(*storage_, clock_, std::move(options));
     storage_->obliging = false;
@@ -115,8 +117,14 @@ void World::check() {
         counts.released + counts.expired + counts.stolen + counts.broken + counts.transferred;
     if (counts.granted + counts.recovered != counts.held + ended)
         return fail("A5: the statistics do not add up");
+    // W3: the periodic search for waiters that can be granted never finds one, because each event
+    // has granted the waiters that it unblocked.
     if (counts.sweep_finds != 0) return fail("Q1: the search found a forgotten waiter");
     if (auto wrong = mirror_.model().contradiction(now.boot)) return fail("S1: " + *wrong);
+    // A waiter is overtaken only by requests that arrive within the time for which their priority
+    // counts.
+    if (auto wrong = mirror_.model().overtaken(now.boot))
+        return fail("Q3, Q4: a waiter for " + *wrong + " was overtaken");
     // T6: if a client believes that it holds a lock, it does hold it.
     for (const auto& client : clients_) {
         if (!client.session || now.boot >= client.valid_until) continue;
@@ -162,6 +170,9 @@ const char* const required[] = {
     "granted: at once",
     "granted: after a wait",
     "granted: a set",
+    "granted: any, at once",
+    "granted: any, after a wait",
+    "granted: with a priority, after a wait",
     "granted: a subtree",
     "granted: a dependant",
     "granted: permits",
@@ -212,9 +223,11 @@ const char* const required[] = {
     "answered: released",
     "refused: queue_full",
     "refused: kind_mismatch",
+    "refused: class_draining",
     "refused: invalid_argument",
     "refused: precondition_failed",
     "session: opened",
+    "session: without expiry",
     "session: renewed",
     "session: closed",
     "renew: late, after a stall",

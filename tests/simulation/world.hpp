@@ -1,7 +1,10 @@
-// One small world, generated from a seed. It contains the production lock manager on a simulated
-// clock, a store whose progress, crashes and failures the scheduler decides, and a few clients that
-// lose, repeat and reorder messages. The reference model runs beside the manager, and an oracle
-// remembers what was promised to each client.
+// A small simulated world, which is generated from a seed. It contains:
+//
+// - the production lock manager on a simulated clock,
+// - a store whose progress, crashes and failures the scheduler decides,
+// - a few clients, whose messages are lost, repeated and reordered,
+// - the reference model, which gets the same events as the manager, and
+// - an oracle, which records all promises to clients.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +14,14 @@
 
 namespace rocklock::simulation {
 
-// The number of occurrences of each kind of event. If a required kind never occurs, the simulation
-// fails.
+// The number of occurrences of each kind of event. If a required kind never occurs in a long run,
+// the run fails.
 using Counts = std::map<std::string, std::uint64_t>;
 
 struct Verdict {
     std::uint64_t seed = 0;
     std::uint64_t steps = 0;
-    // The first violation and the step at which it occurred. None if the run succeeded.
+    // The first violation, with the step at which it occurred. nullopt if the run succeeded.
     std::optional<std::string> wrong;
     std::string trace;
 };
@@ -26,17 +29,17 @@ struct Verdict {
 // Simulates the world of this seed. If `trace` is set, records every step.
 Verdict play(std::uint64_t seed, bool trace, Counts& counts);
 
-// Returns the kinds of events that a long run must have seen.
+// Returns the kinds of events that must occur in a long run.
 const char* const* required_kinds();
 
-// Simulates seeds one after another until one fails or the time is over.
+// The result of simulating one seed after another, until one fails or the time is over.
 struct Summary {
     std::uint64_t seeds = 0;
     std::uint64_t steps = 0;
     double seconds = 0;
     Counts counts;
     std::optional<Verdict> failed;
-    // Returns the kinds that never occurred, one per line.
+    // Returns the required kinds that never occurred, one per line.
     std::string missing() const;
 };
 Summary play_all(std::uint64_t from, std::uint64_t to, double seconds);

@@ -19,6 +19,7 @@ void World::act() {
         open.principal = client.principal;
         open.uid = client.uid;
         open.lease = milliseconds{100 + random_.below(random_.percent(20) ? 1000 : 20'000)};
+        if (random_.percent(4)) open.lease = no_expiry;
         if (client.opening.empty() || random_.percent(20)) {
             client.opening = setup_.run_together ? std::string(1 + random_.below(3), '1')
                                                  : "open" + std::to_string(++client.requests);
@@ -55,6 +56,7 @@ void World::acquire(std::size_t index) {
         own.principal = client.principal;
         own.uid = client.uid;
         if (random_.percent(50)) own.lease = milliseconds{100 + random_.below(1000)};
+        if (random_.percent(4)) own.lease = no_expiry;
         request.opens = own;
     } else {
         request.session = random_.percent(95) ? *client.session : any_session(index);
@@ -82,6 +84,15 @@ void World::acquire(std::size_t index) {
     }
     if (random_.percent(65)) request.patience = milliseconds{1 + random_.below(3000)};
     if (random_.percent(8)) request.patience = no_limit;
+    request.any = request.locks.size() > 1 && random_.percent(50);
+    if (random_.percent(40)) {
+        // Mostly a priority that the classes allow.
+        std::uint32_t most = limits::max_priority;
+        for (const auto& lock : request.locks)
+            most = std::min(most, mirror_.model().class_of(lock.resource).max_priority);
+        if (random_.percent(10)) ++most;
+        request.priority = static_cast<std::uint32_t>(random_.below(most + 1));
+    }
     if (random_.percent(10)) request.held = Held::join;
     if (random_.percent(10)) request.held = Held::count;
     if (random_.percent(8)) request.max_hold = milliseconds{50 + random_.below(2000)};

@@ -95,6 +95,7 @@ void World::rewind(CommitNumber through, bool exact) {
     survived.push_back(restart);
     log_ = std::move(survived);
     ReferenceModel again;
+    again.set_priority_step(priority_step);
     // The events contain real ids of grants. In the mirror's numbers they are the same as before.
     mirror_.replay_into(again, [&](const auto& apply) {
         for (const auto& happened : log_) {

@@ -180,7 +180,7 @@ void World::seen(Client& client, const Call& call, const Answer& answer) {
 void World::renewed(Client& client, const Call& call) {
     const auto shortest = oracle_.min_lease.at(*client.session);
     client.valid_until = std::max(client.valid_until, call.sent + shortest);
-    client.valid_until = std::min(client.valid_until, clock_.now().boot + shortest);
+    client.valid_until = std::min({client.valid_until, clock_.now().boot + shortest, no_deadline});
 }
 
 void World::heard(const LostNotice& notice) {
@@ -221,6 +221,9 @@ void World::count_answer(const Call& call, const Result<Answer>& answer) {
             if (acquire->held == Held::count && grant->count > 0) count_kind("granted: counted");
             if (grant->own_session) count_kind("granted: with its own session");
             if (grant->locks.size() > 1) count_kind("granted: a set");
+            const std::string when = grant->waited ? ", after a wait" : ", at once";
+            if (acquire->any) count_kind("granted: any" + when);
+            if (acquire->priority > 0) count_kind("granted: with a priority" + when);
             for (const auto& lock : grant->locks) {
                 if (!lock.cause.empty()) count_kind("granted: a dependant");
                 if (lock.permits > 0) count_kind("granted: permits");
@@ -236,7 +239,9 @@ void World::count_answer(const Call& call, const Result<Answer>& answer) {
     }
     if (std::holds_alternative<ClosedSession>(*answer)) return count_kind("session: closed");
     if (std::holds_alternative<RenewSession>(request)) return count_kind("session: renewed");
-    if (std::holds_alternative<OpenSession>(request)) return count_kind("session: opened");
+    if (const auto* open = std::get_if<OpenSession>(&request)) {
+        return count_kind(open->lease == no_expiry ? "session: without expiry" : "session: opened");
+    }
 }
 
 }  // namespace rocklock::simulation

@@ -32,10 +32,14 @@ namespace rocklock::simulation {
 using proof::ModelMirror;
 using proof::ReferenceModel;
 using std::chrono::milliseconds;
+
+// This step is shorter than limits::priority_step, because leases and waits in a simulated world
+// are short.
+inline constexpr milliseconds priority_step{150};
 using testing::SimulatedClock;
 
-// An event since the manager was started. After a crash, the surviving ones are replayed on a new
-// model.
+// An event since the manager was started. After a crash, the events that survived are applied to a
+// new model.
 struct Happened {
     enum class Kind : std::uint8_t { event, restart } kind = Kind::event;
     Event event;
@@ -64,7 +68,7 @@ struct Client {
     // T6: the end of the lease as the client knows it.
     BootTime valid_until{};
     std::map<GrantId, Grant> believed;
-    // Grants that the client has asked to release, transfer or convert: it no longer relies on
+    // The grants that the client has asked to release, transfer or convert. It no longer relies on
     // them.
     std::set<GrantId> given_up;
     std::uint64_t requests = 0;
@@ -118,7 +122,8 @@ private:
         std::set<GrantId> acknowledged;
         std::set<GrantId> acknowledged_tokens;
         std::set<GrantId> reported_lost;
-        // The last grant that could not be stolen yet, and the client that tried.
+        // The grant of the last steal that was not allowed yet, and the client that requested this
+        // steal.
         GrantId refused_steal{};
         std::size_t refused_thief = 0;
         // The last grant for which a request waits.
@@ -146,15 +151,18 @@ private:
                                      StealPolicy::ask, StealPolicy::never});
         if (made.steal == StealPolicy::idle || made.steal == StealPolicy::ask)
             made.steal_after = milliseconds{20 + random_.below(600)};
+        if (random_.percent(50))
+            made.max_priority = static_cast<std::uint32_t>(1 + random_.below(4));
         if (random_.percent(15))
             made.queue_limit = static_cast<std::uint32_t>(1 + random_.below(3));
+        const bool limited = made.max_lease > milliseconds{0} || made.max_hold > milliseconds{0};
+        made.no_expiry = !limited && random_.percent(50);
         change(made);
         send(0, Request(PutClass{made}));
         deliver_to_manager();
     }
     void open(bool first);
-    // Destroys the manager. Anything that its destructor does reaches neither the store nor a
-    // client.
+    // Destroys the manager. Actions of its destructor reach neither the store nor a client.
     void bury();
 
     // ---- Steps ----
@@ -162,18 +170,19 @@ private:
     void step();
     void write();
     void sync();
+    void change_draining();
     void deliver();
     void plan_failure();
     void wall();
-    // Advances the clock to the next due time, to just before it, or by a random time that does not
-    // pass it.
+    // Advances the clock to the next due time, to a time just before it, or by a random duration
+    // that does not exceed it.
     void pass_time();
     void tick();
-    // Stops the manager for a while. Afterwards the renewals that arrived in the meantime are
+    // Stops the manager for some time. After that, the renewals that arrived during the stop are
     // served first.
     void stall();
     void cancel();
-    // Lets all pending work finish. Then the table, the model and the clients must agree.
+    // Completes all pending work. Then checks that the table, the model and the clients agree.
     void quiet();
     // Returns whether a client of this world follows the events.
     bool watched() const;
@@ -190,12 +199,12 @@ private:
     void release(std::size_t index);
     void renew(std::size_t index);
     void convert(std::size_t index);
-    // In most cases tries a grant again that could not be stolen before.
+    // In most cases, the client requests a steal again that was not allowed before.
     void steal(std::size_t index);
-    // Repeats a steal that was refused, or lets the holder answer first.
+    // Repeats a steal that was refused. In some cases, the holder answers first.
     void come_again();
-    // In most cases the client that was asked sends the answer, if the holder is one of the
-    // clients.
+    // Answers a request to take over a grant. In most cases, the holder sends the answer, if it is
+    // one of the clients.
     void answer_wanted(std::size_t index);
     // Sends an earlier request again, unchanged.
     void repeat(std::size_t index);
@@ -208,8 +217,8 @@ private:
     // Delivers any pending message, not necessarily the oldest.
     void deliver_to_manager();
     void deliver_to_manager(std::size_t index, bool on_time);
-    // Returns whether the session already waits for a resource of the request. The rules do not say
-    // which of the two requests would be served first.
+    // Returns whether the session already waits for a resource of the request. In this case, the
+    // rules do not define which of the two requests is served first.
     bool waits_for_it_already(const Request& request) const;
     bool finish_storage();
     void next_session();
@@ -220,8 +229,8 @@ private:
     void answered(Ticket own, const Result<Answer>& answer);
     void promised(const Grant& grant);
     void seen(Client& client, const Call& call, const Answer& answer);
-    // T6: the client's deadline counts from the time at which the request was sent, with the
-    // shortest lease that may be in force.
+    // T6: the client's deadline is the time at which the request was sent plus the shortest lease
+    // that may apply.
     void renewed(Client& client, const Call& call);
     void heard(const LostNotice& notice);
     void count_answer(const Call& call, const Result<Answer>& answer);
@@ -230,11 +239,11 @@ private:
 
     void crash();
     CommitNumber last_of_life() const;
-    // Replays the events that survived on a new model. The commits of the restarted manager are
+    // Applies the events that survived to a new model. The commits of the restarted manager are
     // counted from 0.
     void rewind(CommitNumber through, bool exact);
-    // D1: a grant that was acknowledged and not ended by any decision is still held, on the same
-    // boot for at least as long as promised.
+    // Checks D1: a grant that was acknowledged, and that no decision has ended, is still held. If
+    // the machine was not rebooted, it is held at least until the promised deadline.
     void remember(const ReferenceModel& before, bool all_written_survive);
 
     // ---- Checks after every step ----

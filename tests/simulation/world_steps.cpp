@@ -25,7 +25,20 @@ void World::step() {
     if (dice < 975) return quiet();
     if (dice < 990) return crash();
     if (dice < 995) return plan_failure();
+    if (dice < 997) return change_draining();
     return deliver_to_manager();
+}
+
+// Resumes a class that is drained, or drains another one. Most classes must not be drained, because
+// nothing of them is granted.
+void World::change_draining() {
+    const auto& classes = mirror_.model().classes();
+    for (const LockClass& one : classes) {
+        if (one.draining) return send(0, Request(ResumeClass{one.pattern, "root"}));
+    }
+    if (classes.empty()) return;
+    count_kind("class: drained");
+    send(0, Request(DrainClass{random_.pick(classes).pattern, "upkeep", "root"}));
 }
 
 void World::write() {

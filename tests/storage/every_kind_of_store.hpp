@@ -88,7 +88,7 @@ inline std::optional<std::string> read(const Storage& storage, std::string_view 
     return storage.get(family, key).value();
 }
 
-// Returns a text such as "a=1 b=2": the keys and their values without the version.
+// Returns a text such as "a=1 b=2", which contains the keys and their values, but no versions.
 inline std::string listing(const Snapshot& snapshot, std::string_view first = "",
                            std::string_view last = "", Family family = Family::items) {
     std::string text;

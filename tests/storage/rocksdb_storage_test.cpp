@@ -434,6 +434,7 @@ BOOST_AUTO_TEST_CASE(to_the_list_of_files_is_corruption) {
     BOOST_TEST(read(*open().value(), "k9") != "none");
 }
 
+// After the damage is found, nothing can be written, so no lock is granted (requirement D5).
 BOOST_AUTO_TEST_CASE(to_the_lock_state_is_found_when_it_is_read_and_fails_the_store) {
     leave_by_crash();
     open().value()->close().value();

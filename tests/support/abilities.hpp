@@ -1,5 +1,5 @@
-// Requirements that not every machine meets, for Boost.Test's `precondition`. If one is not met,
-// the case is reported as skipped, with the reason.
+// Requirements that not every machine meets, for Boost.Test's `precondition`. If a requirement is
+// not met, the test case is reported as skipped, with the reason.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -13,8 +13,8 @@ boost::test_tools::assertion_result may_mount(boost::unit_test::test_unit_id);
 // switch to an unprivileged user.
 boost::test_tools::assertion_result may_be_unprivileged(boost::unit_test::test_unit_id);
 
-// For a child process: switches to an unprivileged user if the user is root. Returns whether the
-// process is unprivileged now.
+// Must be called in a child process. If the user is root, switches to an unprivileged user. Returns
+// whether the process is now unprivileged.
 bool become_unprivileged();
 
 }  // namespace rocklock::testing

@@ -1,5 +1,5 @@
-// Conversations of clients with connections of the daemon over real sockets, to test what happens
-// to a grant when its connection ends.
+// Conversations of clients with connections of the daemon over real sockets. They test whether a
+// grant ends correctly with its connection.
 #pragma once
 
 #include <netinet/in.h>
@@ -198,7 +198,8 @@ public:
         while (traffic_.connections > 0) std::this_thread::yield();
     }
 
-    // Opens a session. Returns the members that present it, with a comma after the last one.
+    // Opens a session. Returns the JSON members with which a request presents this session, with a
+    // comma at the end.
     std::string open_session() {
         OpenSession open;
         open.principal = "ann";
@@ -233,7 +234,7 @@ private:
     std::array<IoThread, 2> threads_{IoThread(nothing), IoThread(nothing)};
 };
 
-// Throws an exception if the response is not a success. For threads on which the assertions of
+// Throws an exception if the response is not a success. Used on threads on which the assertions of
 // Boost.Test must not be used.
 inline void expect_success(const std::string& answer) {
     if (answer.find("200 OK") == std::string::npos) throw std::runtime_error(answer);
@@ -243,7 +244,7 @@ inline std::size_t conversations() {
     return std::getenv("ROCKLOCK_TEST_ALL") != nullptr ? 8'000 : 1'400;
 }
 
-// Runs `count` conversations on four threads: calls `talk` with a client, the resource
+// Runs `count` conversations on four threads. Each one calls `talk` with a client, the resource
 // `bound/<number>` and the number of the conversation. Returns the number of resources that are not
 // held after all connections were closed.
 template <typename Talk>

@@ -57,11 +57,14 @@ struct Describe {
     std::string operator()(const Acquire& r) const {
         return (r.session ? brief(*r.session)
                           : "(" + r.opens.value_or(OpenSession{}).principal + ")") +
-               " acquire " + describe_requests(r.locks) + describe_patience(r.patience) +
+               (r.any ? " acquire any " : " acquire ") + describe_requests(r.locks) +
+               describe_patience(r.patience) +
+               (r.priority > 0 ? " priority=" + std::to_string(r.priority) : "") +
                (r.held == Held::join    ? " join"
                 : r.held == Held::count ? " count"
                                         : "") +
                (r.max_hold ? " max_hold=" + std::to_string(r.max_hold->count()) + "ms" : "") +
+               (r.min_hold ? " min_hold=" + std::to_string(r.min_hold->count()) + "ms" : "") +
                (r.request_id.empty() ? "" : " id=" + r.request_id);
     }
     std::string operator()(const Convert& r) const {
@@ -96,6 +99,8 @@ struct Describe {
     }
     std::string operator()(const PutClass& r) const { return "class " + r.lock_class.pattern; }
     std::string operator()(const DeleteClass& r) const { return "delete_class " + r.pattern; }
+    std::string operator()(const DrainClass& r) const { return "drain " + r.pattern; }
+    std::string operator()(const ResumeClass& r) const { return "resume " + r.pattern; }
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One-line descriptions of events, answers and grants for the messages of tests.
+// One-line descriptions of events, answers and grants, for the messages of tests.
 #pragma once
 
 #include <string>

@@ -1,7 +1,9 @@
-// A storage that forwards every call to another one. A derived class overrides some of them.
+// A storage that forwards every call to another storage. A derived class overrides some of the
+// calls.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +36,9 @@ public:
         return storage_->get_cached(family, key, most);
     }
     std::optional<Error> failure() const override { return storage_->failure(); }
+    bool accepts_growth() const override { return storage_->accepts_growth(); }
+    Error growth_refusal() const override { return storage_->growth_refusal(); }
+    void set_reserve_bytes(std::uint64_t bytes) override { storage_->set_reserve_bytes(bytes); }
     bool suspect() const override { return storage_->suspect(); }
     Result<void> mark_sound() override { return storage_->mark_sound(); }
     Result<void> close() override { return storage_->close(); }
@@ -45,7 +50,7 @@ private:
     const std::unique_ptr<Storage> storage_;
 };
 
-// A snapshot that forwards every call to another one.
+// A snapshot that forwards every call to another snapshot.
 class ForwardingSnapshot : public Snapshot {
 public:
     explicit ForwardingSnapshot(std::unique_ptr<Snapshot> snapshot)

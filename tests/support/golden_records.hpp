@@ -9,8 +9,8 @@
 
 namespace rocklock::proof {
 
-// Returns the records of a topic in their order, with abbreviations expanded. Empty if there is no
-// such file.
+// Returns the records of a topic in their order, with abbreviations expanded. Returns an empty list
+// if there is no file for the topic.
 std::vector<boost::json::object> golden_records(const std::string& topic);
 
 // Returns the member if it is a string, otherwise an empty text.

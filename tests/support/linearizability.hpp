@@ -1,12 +1,12 @@
 // Checks the history of several threads that used a lock manager. The history is correct
-// (linearizable) if the results are those of a run with one thread in which each operation takes
-// effect at one time between its call and its return.
+// (linearizable) if a run with one thread can give the same results. In this run, each operation
+// must take effect at one time between its call and its return in the history.
 //
 // The search is the algorithm of Wing and Gong in Lowe's "just in time" form. It visits calls and
-// returns in order of time and keeps every state that the calls so far can have led to. At a return
-// it tries all orders of the pending operations that include the returning one. Equal states are
-// kept once. Each resource is checked separately; a history is linearizable if the histories of all
-// its resources are.
+// returns in order of time, and keeps every state that can result from the calls so far. At a
+// return, it tries all orders of pending operations that contain the returning operation. Equal
+// states are kept once. Each resource is checked separately. A history is linearizable if the
+// histories of all its resources are linearizable.
 #pragma once
 
 #include <cstddef>
@@ -27,31 +27,32 @@ struct Operation {
         release,
         // Ends a session with all its grants.
         close,
-        // A grant expires, without a call. The operation is called at the deadline and returns when
-        // the expiry is reported.
+        // A grant expires, without a call by a client. The operation counts as called at the
+        // deadline. It returns when the expiry is reported.
         expire,
-        // Writes data and presents a grant and its token. Succeeds if the session holds them.
+        // Writes data, and presents a grant and its token. Succeeds if the session holds the grant
+        // with this token.
         write,
     };
     enum class Result : std::uint8_t {
         // The operation succeeded.
         done,
-        // The request was not granted: immediately, after waiting, or because of a deadlock.
+        // The request was refused, either immediately, after waiting, or because of a deadlock.
         // Another session must have blocked it.
         refused,
         // The wait was cancelled, or its session ended.
         withdrawn,
         // The session already held the resource.
         already_held,
-        // The session did not hold that grant.
+        // The session did not hold the grant.
         not_held,
-        // There was no reply: the operation took effect at some time after the call, or never.
+        // There was no reply. The operation took effect at some time after the call, or not at all.
         open,
     };
 
     Verb verb = Verb::acquire;
     Result result = Result::open;
-    // Whether the request waits if it is not granted at once.
+    // Whether the request waits if it is not granted immediately.
     bool waits = false;
     // The requested mode, or the mode after a conversion.
     Mode mode = Mode::write;
@@ -59,30 +60,32 @@ struct Operation {
     std::uint32_t session = 0;
     // The result of a successful acquire, and an argument of the other operations.
     std::uint64_t grant = 0;
-    // The token in the answer to a successful acquire or conversion, or the token that a write
-    // presents.
+    // For a successful acquire or conversion, the token in its answer. For a write, the token that
+    // it presents.
     std::uint64_t token = 0;
-    // The times of the call and of the return, from one clock. Operations with equal times overlap.
+    // The times of the call and of the return, measured with one clock. Operations with equal times
+    // overlap.
     std::int64_t called = 0;
     std::int64_t returned = 0;
 };
 
 struct SearchCounts {
     std::size_t operations = 0;
-    // The largest number of possible states at one time, and their sum.
+    // The largest number of possible states at one time, and the sum of these numbers over all
+    // times.
     std::size_t max_states = 0;
     std::size_t states = 0;
 };
 
-// Returns a description of the contradiction in the history, or none if there is no contradiction.
-// A refusal is correct only if, at that time, there was a conflicting grant of another session, or
-// a conflicting wait that was itself blocked.
+// Returns a description of the contradiction in the history, or nullopt if there is no
+// contradiction. A refusal is correct only if another session had a conflicting grant at that time,
+// or if there was a conflicting wait that was itself blocked.
 std::optional<std::string> find_contradiction(std::span<const Operation> history,
                                               SearchCounts* counts = nullptr);
 
-// Returns a description of a token that was given twice, or of two grants of a resource that do not
-// overlap and of which the later one has the smaller token. Returns none if there are none. Does
-// not need a search.
+// Returns a description of one of these errors, or nullopt if there is none: a token was given
+// twice; or of two grants of a resource that do not overlap, the later grant has the smaller token.
+// Does not need a search.
 std::optional<std::string> find_token_disorder(std::span<const Operation> history);
 
 // Returns a one-line description for messages.

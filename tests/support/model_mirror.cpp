@@ -263,6 +263,8 @@ Complaint ModelMirror::got(const LostNotice& notice) {
             continue;
         if (!matches(model, notice.session, notice.grant.locks.front().resource, nullptr)) continue;
         if (keys(owed.grant.locks) != keys(notice.grant.locks)) continue;
+        // Several grants of a session can have the same locks.
+        if (owed.grant.deadline != notice.grant.deadline) continue;
         if (cannot_be(number(model), number(notice.grant.id))) continue;
         if (auto complaint = bind(number(model), number(notice.grant.id))) return complaint;
     }
@@ -422,9 +424,11 @@ Complaint ModelMirror::same_sessions(const std::vector<SessionView>& sessions, I
     std::set<std::tuple<SessionId, std::chrono::milliseconds, std::chrono::milliseconds>> ours;
     for (const auto& session : model_.sessions()) {
         if (session.ended || !session.deadline || *session.deadline <= now.boot) continue;
-        ours.emplace(
-            session.id, session.lease,
-            std::chrono::duration_cast<std::chrono::milliseconds>(*session.deadline - now.boot));
+        ours.emplace(session.id, session.lease,
+                     *session.deadline == no_deadline
+                         ? no_expiry
+                         : std::chrono::duration_cast<std::chrono::milliseconds>(*session.deadline -
+                                                                                 now.boot));
     }
     decltype(ours) theirs;
     for (const auto& view : sessions) {

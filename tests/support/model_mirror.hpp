@@ -1,6 +1,6 @@
-// Compares the lock table with the reference model: checks that the table delivers the answers and
-// notices of the model, and stores those that it has not delivered yet. Translates between the ids
-// of the model and those of the table.
+// Compares the lock table with the reference model. Checks that the table delivers the answers and
+// notices of the model, and stores those that the table has not delivered yet. Translates between
+// the ids of the model and those of the table.
 #pragma once
 
 #include <algorithm>
@@ -17,46 +17,47 @@
 
 namespace rocklock::proof {
 
-// A function that returns a Complaint returns a description of the difference, or none if there is
-// no difference.
+// A function that returns a Complaint returns a description of the difference, or nullopt if there
+// is no difference.
 class ModelMirror {
 public:
     using Complaint = std::optional<std::string>;
 
-    // Applies one event with real ids to the model. The answers that the model gives are then
-    // expected from the table.
+    // Applies one event, which contains ids of the table, to the model. The table must then deliver
+    // the answers that the model gives.
     void expect(const Event& event, Ticket ticket, const SessionId& fresh, Instant now);
-    // Compares an answer or notice of the table with the expected one.
+    // Compare an answer or a notice of the table with the expected one.
     Complaint got(Ticket ticket, const Result<Answer>& answer);
     Complaint got(const LostNotice& notice);
     Complaint got(const WantedNotice& notice);
     Complaint got_ask(const WantedNotice& notice);
-    // For a grant that the table does not contain any more and looks up in the history.
+    // Checks a lookup in the history. The table performs such a lookup for a grant that it no
+    // longer contains.
     Complaint got(const HistoryLookup& question);
-    // Compares everything that one decision contains, and checks that nothing is missing from it.
+    // Compares all answers and notices in one decision, and checks that none are missing.
     Complaint got(const Decision& decision, bool time_is_up);
-    // Checks that no answer is missing. Missing `lost` notices are reported only if `time_is_up`,
-    // which means that the table has had the time to clean up.
+    // Checks that no answer is missing. Missing `lost` notices are reported only if `time_is_up` is
+    // true, which means that the table has had enough time to send them.
     Complaint check_served(bool time_is_up) const;
-    // Returns all locks, waiters and closed resources of the model, with real ids if they are
-    // known.
+    // Returns a text with all locks, waiters and closed resources of the model, with the ids of the
+    // table if they are known.
     std::string print(Instant now) const;
-    // Compare the state that the table shows with that of the model.
+    // Compare the state that the table shows with the state of the model.
     Complaint same_holders(const LockPage& page, Instant now) const;
     Complaint same_sessions(const std::vector<SessionView>& sessions, Instant now) const;
-    // Compares the live grants of a session, oldest first, with tokens and deadlines. Ids that were
-    // unknown before become known.
+    // Compares the live grants of a session, oldest first, with their tokens and deadlines. Records
+    // ids that were not known before.
     Complaint same_grants(const SessionId& session, const std::vector<Grant>& grants, Instant now);
 
-    // Returns the answer that is expected for this ticket, or null.
+    // Returns the answer that is expected for this ticket, or null if no answer is expected.
     const Result<Answer>* owed(Ticket ticket) const;
     // Forgets the expected answers after a crash of the manager.
     void forget_owed();
 
     ReferenceModel& model() { return model_; }
     const ReferenceModel& model() const { return model_; }
-    // Replaces the model after a crash. `replay` applies the events that survived, with real ids,
-    // to `model`.
+    // Replaces the model after a crash. `replay` applies the events that survived, which contain
+    // ids of the table, to `model`.
     template <typename Replay>
     void replay_into(ReferenceModel& model, const Replay& replay) {
         replay([&](const Event& event, Ticket ticket, const SessionId& fresh, Instant now) {
@@ -85,16 +86,16 @@ private:
     std::map<std::uint64_t, std::uint64_t> real_of_;
     std::map<std::uint64_t, std::uint64_t> model_of_;
     std::uint64_t highest_ = 0;
-    // The decision in which the model issued each of its ids, and the range of real ids of each
-    // decision.
+    // `decision_of_` contains the decision in which the model issued each of its ids. `range_of_`
+    // contains the range of ids of the table for each decision.
     std::map<std::uint64_t, std::uint64_t> decision_of_;
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> range_of_;
     std::uint64_t decisions_ = 0;
     std::map<Ticket, Result<Answer>> owed_;
     std::map<GrantId, LostNotice> lost_owed_;
     std::map<std::pair<SessionId, GrantId>, int> wanted_owed_;
-    // The deadlines (Wanted::answer_by) of requests to take over a grant about which its holder has
-    // not been notified yet. Each notice is delivered once.
+    // The deadlines (Wanted::answer_by) of requests to take over a grant. Contains the requests of
+    // which the holder has not been notified yet. Each notice is delivered once.
     std::map<std::pair<SessionId, GrantId>, std::vector<WallTime>> asked_owed_;
 };
 

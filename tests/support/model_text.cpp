@@ -93,7 +93,10 @@ std::optional<Error> check_name(std::string_view name) {
 
 std::optional<Error> check_open(const OpenSession& open) {
     if (auto error = check_name(open.principal)) return error;
-    if (open.lease && (*open.lease < limits::lease_min || *open.lease > limits::lease_max)) {
+    const bool never_ends = open.lease == no_expiry;
+    if (never_ends && open.bound != Bound::none) return Error(ErrorCode::invalid_argument, "model");
+    if (open.lease && !never_ends &&
+        (*open.lease < limits::lease_min || *open.lease > limits::lease_max)) {
         return Error(ErrorCode::invalid_argument, "model");
     }
     if (open.note.size() + size_of(open.metadata) > limits::metadata_bytes) {
@@ -117,6 +120,8 @@ std::string printed(const Acquire& request) {
     for (const auto& lock : locks) text += lock + '\1';
     text += std::to_string(static_cast<int>(request.held)) + '\1';
     text += request.max_hold ? std::to_string(request.max_hold->count()) : "-";
+    if (request.any) text += "\1any";
+    if (request.min_hold) text += "\1min" + std::to_string(request.min_hold->count());
     return text;
 }
 

@@ -11,14 +11,15 @@
 
 namespace rocklock::proof {
 
-// The time on the boot clock, in nanoseconds.
+// Returns the time on the boot clock, in nanoseconds.
 std::int64_t moment();
 
 // Returns the result of an operation that failed with `error`. Throws std::runtime_error for a code
 // with which no operation of a history can fail.
 Operation::Result result_of(const Error& error);
 
-// Sets the time of the return and the result. `Answers` is a variant with Grant and Released.
+// Sets the time of the return and the result of the operation. The answer is a variant that can
+// contain a Grant or a Released.
 template <typename... Answers>
 void enter(Operation& operation, const Result<std::variant<Answers...>>& answer) {
     operation.returned = moment();

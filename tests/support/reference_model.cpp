@@ -37,6 +37,10 @@ bool ReferenceModel::lives(const ModelGrant& grant, BootTime now) const {
     return owner != nullptr && !owner->ended && now < deadline(grant);
 }
 
+BootTime ReferenceModel::deadline_after(const ModelSession& session, BootTime now) {
+    return session.lease == no_expiry ? no_deadline : now + session.lease;
+}
+
 BootTime ReferenceModel::deadline(const ModelGrant& grant) const {
     const auto* owner = session(grant.session);
     BootTime end = owner != nullptr && owner->deadline ? *owner->deadline : never;
@@ -69,140 +73,6 @@ bool ReferenceModel::holds_already(const SessionId& who, const ModelLock& lock,
     return false;
 }
 
-std::vector<const ModelWaiter*> ReferenceModel::in_order() const {
-    std::vector<const ModelWaiter*> order;
-    for (const auto& waiter : waiters_) {
-        if (waiter.converting) order.push_back(&waiter);
-    }
-    for (const auto& waiter : waiters_) {
-        if (!waiter.converting) order.push_back(&waiter);
-    }
-    return order;
-}
-
-// Returns everything that prevents this request from being granted now. A request that is not in
-// the queue yet comes after all that are. A conversion comes before all other requests.
-ReferenceModel::Blockers ReferenceModel::blockers(const ModelWaiter& waiter, BootTime now) const {
-    Blockers found;
-    std::set<const ModelGrant*> grants;
-    std::set<const ModelWaiter*> earlier;
-    std::vector<const ModelWaiter*> ahead;
-    for (const auto* other : in_order()) {
-        if (other->ticket == waiter.ticket) break;
-        if (waiter.converting && !other->converting) break;
-        if (other->session != waiter.session) ahead.push_back(other);
-    }
-    for (const auto& lock : waiter.wanted) {
-        for (const auto& grant : grants_) {
-            if (grant.session == waiter.session || !lives(grant, now)) continue;
-            for (const auto& held : grant.locks) {
-                if (conflict(held, lock)) grants.insert(&grant);
-            }
-        }
-        if (lock.permits > 0) {
-            std::uint64_t taken = 0;
-            std::vector<const ModelGrant*> takers;
-            for (const auto& grant : grants_) {
-                if (!lives(grant, now)) continue;
-                for (const auto& held : grant.locks) {
-                    if (held.resource != lock.resource || held.permits == 0) continue;
-                    taken += held.permits;
-                    if (grant.session != waiter.session) takers.push_back(&grant);
-                }
-            }
-            if (taken + lock.permits > class_of(lock.resource).permits) {
-                grants.insert(takers.begin(), takers.end());
-            }
-            // Permits are granted in order of arrival, however many each request wants.
-            for (const auto* other : ahead) {
-                for (const auto& wanted : other->wanted) {
-                    if (wanted.resource == lock.resource && wanted.permits > 0)
-                        earlier.insert(other);
-                }
-            }
-        }
-        const auto closed = closed_.find(lock.resource);
-        if (closed != closed_.end() && now < closed->second) {
-            found.closed_until =
-                std::max(found.closed_until.value_or(closed->second), closed->second);
-        }
-        if (holds_already(waiter.session, lock, now)) continue;
-        for (const auto* other : ahead) {
-            for (const auto& wanted : other->wanted) {
-                if (conflict(wanted, lock)) earlier.insert(other);
-            }
-        }
-    }
-    // In order of creation, not of addresses.
-    for (const auto& grant : grants_) {
-        if (grants.contains(&grant)) found.grants.push_back(&grant);
-    }
-    for (const auto* other : in_order()) {
-        if (earlier.contains(other)) found.waiters.push_back(other);
-    }
-    return found;
-}
-
-// Simulates the future: a session that is not blocked can release all its locks, which may unblock
-// others. The sessions that remain at the end wait forever.
-std::vector<SessionId> ReferenceModel::stuck(BootTime now) const {
-    ReferenceModel future = *this;
-    future.closed_.clear();
-    for (bool progress = true; progress;) {
-        progress = false;
-        for (const auto& someone : sessions_) {
-            const bool involved =
-                std::any_of(future.grants_.begin(), future.grants_.end(),
-                            [&](const auto& g) { return g.session == someone.id; }) ||
-                std::any_of(future.waiters_.begin(), future.waiters_.end(),
-                            [&](const auto& w) { return w.session == someone.id; });
-            if (!involved) continue;
-            const bool blocked = std::any_of(
-                future.waiters_.begin(), future.waiters_.end(), [&](const auto& waiter) {
-                    return waiter.session == someone.id && future.blockers(waiter, now).any();
-                });
-            if (blocked) continue;
-            std::erase_if(future.waiters_, [&](const auto& w) { return w.session == someone.id; });
-            std::erase_if(future.grants_, [&](const auto& g) { return g.session == someone.id; });
-            progress = true;
-        }
-    }
-    std::vector<SessionId> left;
-    for (const auto& waiter : future.waiters_) {
-        if (std::find(left.begin(), left.end(), waiter.session) == left.end())
-            left.push_back(waiter.session);
-    }
-    return left;
-}
-
-std::optional<std::string> ReferenceModel::contradiction(BootTime now) const {
-    for (const auto& one : grants_) {
-        if (!lives(one, now)) continue;
-        for (const auto& other : grants_) {
-            if (one.session == other.session || !lives(other, now)) continue;
-            for (const auto& held : one.locks) {
-                for (const auto& wanted : other.locks) {
-                    if (conflict(held, wanted)) return held.resource + " and " + wanted.resource;
-                }
-            }
-        }
-        for (const auto& held : one.locks) {
-            // Grants from before a change of the class are not limited by it.
-            if (held.permits == 0 || class_of(held.resource).permits == 0) continue;
-            std::uint64_t taken = 0;
-            for (const auto& other : grants_) {
-                if (!lives(other, now)) continue;
-                for (const auto& lock : other.locks) {
-                    if (lock.resource == held.resource) taken += lock.permits;
-                }
-            }
-            if (taken > class_of(held.resource).permits)
-                return held.resource + ": too many permits";
-        }
-    }
-    return std::nullopt;
-}
-
 // ---- Time ----
 
 std::optional<BootTime> ReferenceModel::next_change() const {
@@ -220,7 +90,7 @@ std::optional<BootTime> ReferenceModel::next_change() const {
             if (closed != closed_.end()) next = std::min(next, closed->second);
         }
     }
-    return next == never ? std::nullopt : std::optional(next);
+    return next >= no_deadline ? std::nullopt : std::optional(next);
 }
 
 void ReferenceModel::pass_time(BootTime now) {
@@ -241,19 +111,30 @@ void ReferenceModel::serve_queues(Instant now) {
     for (bool again = true; again;) {
         again = false;
         for (const auto* waiter : in_order()) {
-            const ModelWaiter judged = *waiter;
+            ModelWaiter judged = *waiter;
             const auto leave = [&] {
                 std::erase_if(waiters_, [&](const auto& w) { return w.ticket == judged.ticket; });
                 again = true;
             };
             // The session has got the lock through another request meanwhile.
-            if (!judged.converting && session(judged.session)->deadline &&
-                handle_own_locks(judged.ticket, judged.session, judged.wanted, judged.acquire.held,
-                                 now)) {
+            const bool may_hold = !judged.converting && session(judged.session)->deadline;
+            if (may_hold && (judged.alternatives.empty()
+                                 ? handle_own_locks(judged.ticket, judged.session, judged.wanted,
+                                                    judged.acquire.held, now)
+                                 : handle_own_alternatives(judged, now))) {
                 leave();
                 break;
             }
+            if (drained(judged.wanted)) {
+                refuse(judged.ticket, ErrorCode::class_draining);
+                leave();
+                std::erase_if(sessions_, [&](const auto& s) {
+                    return s.own && !s.deadline && s.id == judged.session;
+                });
+                break;
+            }
             if (blockers(judged, now.boot).any()) continue;
+            judged.wanted = granted_locks(judged, now.boot);
             leave();
             if (judged.converting) {
                 raise(judged, true, now);
@@ -344,10 +225,13 @@ void ReferenceModel::restart(Instant now, bool exact) {
         someone.active = now.boot;
         someone.opened_lease.reset();
     }
-    for (auto& grant : grants_) grant.asks.clear();
+    for (auto& grant : grants_) {
+        grant.asks.clear();
+        grant.arrived_at.reset();
+    }
     if (exact) return;
     for (auto& someone : sessions_) {
-        if (!someone.ended) someone.deadline = now.boot + someone.lease;
+        if (!someone.ended) someone.deadline = deadline_after(someone, now.boot);
     }
     for (auto& grant : grants_) {
         grant.since = now.boot;
@@ -381,7 +265,7 @@ SessionInfo ReferenceModel::answer(const ModelSession& someone, BootTime now) co
     SessionInfo copy;
     copy.id = someone.id;
     copy.lease = someone.lease;
-    copy.deadline = someone.deadline.value_or(now + someone.lease);
+    copy.deadline = someone.deadline.value_or(deadline_after(someone, now));
     return copy;
 }
 
@@ -436,7 +320,7 @@ void ReferenceModel::seen_active(const SessionId& who, BootTime now) {
 
 void ReferenceModel::extend(const SessionId& who, BootTime now) {
     auto* someone = find(who);
-    someone->deadline = now + someone->lease;
+    someone->deadline = deadline_after(*someone, now);
 }
 
 ModelGrant& ReferenceModel::new_grant(const SessionId& who, std::vector<ModelLock> locks,
@@ -460,14 +344,20 @@ ModelGrant& ReferenceModel::new_grant(const SessionId& who, std::vector<ModelLoc
 }
 
 GrantId ReferenceModel::give(const ModelWaiter& waiter, bool waited, Instant now) {
+    const bool alone = std::none_of(grants_.begin(), grants_.end(), [&](const auto& g) {
+        return g.session == waiter.session && lives(g, now.boot);
+    });
     auto& made = new_grant(waiter.session, waiter.wanted, now);
     made.waited = waited;
+    if (waited && alone) made.arrived_at = waiter.arrived_at;
+    made.priority = waiter.acquire.priority;
     if (waiter.acquire.max_hold) {
         if (made.max_hold.count() == 0 || *waiter.acquire.max_hold < made.max_hold) {
             made.max_hold = *waiter.acquire.max_hold;
         }
         made.cap = now.boot + made.max_hold;
     }
+    made.min_hold = waiter.acquire.min_hold.value_or(std::chrono::milliseconds{0});
     if (!waiter.acquire.request_id.empty()) {
         made.request_scope = scope(waiter.acquire.session, waiter.acquire.opens);
         made.request_id = waiter.acquire.request_id;
@@ -505,8 +395,11 @@ void ReferenceModel::close_names(const ModelGrant& grant, Outcome outcome, BootT
     for (const auto& lock : grant.locks) {
         const auto policy = class_of(lock.resource);
         BootTime until = at;
-        if (outcome == Outcome::released && policy.min_hold.count() > 0)
-            until = grant.since + policy.min_hold;
+        if (outcome == Outcome::released) {
+            const bool named = lock.cause.empty();
+            const auto own = named ? grant.min_hold : std::chrono::milliseconds{0};
+            until = std::max(until, grant.since + std::max(policy.min_hold, own));
+        }
         if (outcome == Outcome::expired || outcome == Outcome::broken)
             until = at + policy.lock_delay;
         if (until <= at) continue;

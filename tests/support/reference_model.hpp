@@ -1,12 +1,14 @@
-// A second, slow and simple, implementation of the rules of the lock table, with which the lock
-// table is compared.
+// A second implementation of the rules of the lock table, which is simple and slow. Tests compare
+// the lock table with it.
 //
-// All state is in lists. After each event every waiter is checked again, from first to last. To
-// find a deadlock, the model simulates the future: each session that is not blocked releases its
-// locks, until no more session becomes unblocked. The model shares no code with lib/lock. If the
-// two differ, one of them does not follow docs/semantics.md.
+// All state is in lists. After each event, every waiter is checked again, from first to last. To
+// find a deadlock, the model simulates the future: it repeatedly lets the sessions that are not
+// blocked release their locks, until no other session becomes unblocked. The model shares no code
+// with lib/lock. If the model and the lock table differ, one of them does not follow
+// docs/semantics.md.
 //
-// The model numbers its grants and tokens 1, 2, 3 and so on; model_mirror.hpp translates them.
+// The model numbers its grants and tokens 1, 2, 3 and so on. model_mirror.hpp translates these
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +30,11 @@ struct ModelSession {
     std::string principal;
     std::uint32_t uid = 0;
     std::chrono::milliseconds lease{};
-    // From the request that opened the session. None after a restart.
+    // The lease in the request that opened the session. nullopt after a restart.
     std::optional<std::chrono::milliseconds> opened_lease;
     Bound bound = Bound::none;
-    // None if the session was opened for one grant and its request still waits. No client knows the
-    // id of the session then.
+    // nullopt while the session was opened for one grant whose request still waits. During this
+    // time, no client knows the id of the session.
     std::optional<BootTime> deadline;
     // Whether the session was opened for one grant and ends with it.
     bool own = false;
@@ -68,48 +70,58 @@ struct ModelGrant {
     BootTime since;
     std::optional<BootTime> cap;
     std::chrono::milliseconds max_hold{0};
+    std::chrono::milliseconds min_hold{0};
     Outcome outcome = Outcome::held;
     BootTime ended_at;
-    // The steps in which the grant was first given, in which it was last given or upgraded, and in
-    // which it ended.
+    // Three steps: that in which the grant was first given, that in which it was last given or
+    // upgraded, and that in which it ended.
     std::uint64_t given = 0;
     std::uint64_t taken = 0;
     std::uint64_t left = 0;
     // The number of restarts of the manager before the grant.
     std::uint64_t restarts = 0;
-    // The grant has expired, and its holder has not been notified yet.
+    // True if the grant has expired and its holder has not been notified yet.
     bool owes_notice = false;
-    // The tokens before each upgrade.
+    // The tokens that the grant had before each upgrade.
     std::vector<Token> old_tokens;
+    // The arrival time and the priority of the request, if the request waited and its session held
+    // no other grant at that time.
+    std::optional<BootTime> arrived_at;
+    std::uint32_t priority = 0;
     std::string request_scope;
     std::string request_id;
     std::string parameters;
-    // By uid and principal.
+    // The requests to take over the grant, by uid and principal.
     std::map<std::pair<std::uint32_t, std::string>, ModelAsk> asks;
 };
 
 struct ModelWaiter {
     Ticket ticket{};
-    std::uint64_t arrival = 0;
+    // A request that is not in the queue counts as the latest arrival.
+    std::uint64_t arrival = UINT64_MAX;
+    BootTime arrived_at;
     SessionId session;
-    // The locks that are not granted yet. For a conversion, only those that are upgraded.
+    // The locks that are not granted yet. A conversion contains only the locks that are upgraded. A
+    // request for any one of several locks contains the locks of all alternatives.
     std::vector<ModelLock> wanted;
+    // For a request for any one of several locks, each of these locks with its dependants.
+    std::vector<std::vector<ModelLock>> alternatives;
     std::optional<GrantId> converting;
     std::optional<BootTime> until;
     Acquire acquire;
     Convert convert;
-    // For a conversion: all its locks in their new modes.
+    // For a conversion, all locks of the grant in their new modes.
     std::vector<ModelLock> after;
 };
 
 // The expected results of one event.
 struct Expected {
-    // At most one for each ticket. Their order is not specified.
+    // Contains at most one reply for each ticket. Their order is not specified.
     std::vector<TicketAnswer> replies;
     // Delivered by the end of the next Tick at the latest.
     std::vector<LostNotice> lost;
-    // The notices to holders of locks for which a request began to wait, or which another session
-    // asked to take over.
+    // The notices to holders. A holder is notified if a request began to wait for its lock, or if
+    // another session asked to take over its grant.
     std::vector<WantedNotice> wanted;
 };
 
@@ -117,8 +129,8 @@ class ReferenceModel {
 public:
     Expected apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now);
 
-    // Restarts the manager. If `exact`, deadlines are kept; otherwise every session has its full
-    // lease from `now` on. Waiters are forgotten without an answer.
+    // Restarts the manager. If `exact` is true, deadlines are kept. Otherwise, the lease of every
+    // session begins again at `now`. Waiters are discarded without an answer.
     void restart(Instant now, bool exact);
 
     // ---- Queries; results are in order of creation ----
@@ -131,20 +143,30 @@ public:
     const ModelGrant* grant(GrantId id) const;
     bool lives(const ModelGrant& grant, BootTime now) const;
     BootTime deadline(const ModelGrant& grant) const;
+    // Returns the deadline that the session would have if it were renewed now.
+    static BootTime deadline_after(const ModelSession& session, BootTime now);
     LockClass class_of(std::string_view resource) const;
     bool forbids(const std::vector<ModelLock>& locks, std::chrono::milliseconds lease) const;
+    // Returns whether a drained class forbids a new grant of one of these locks.
+    bool drained(const std::vector<ModelLock>& locks) const;
     // Returns the next time at which time alone changes the state.
     std::optional<BootTime> next_change() const;
-    // Returns a description of two live grants of different sessions that conflict, or of too many
-    // permits in use. Returns none if the state is consistent.
+    // Returns a description if two live grants of different sessions conflict, or if too many
+    // permits are in use. Returns nullopt if the state is consistent.
     std::optional<std::string> contradiction(BootTime now) const;
-    // Returns the sessions that would wait forever, even if all sessions that are not blocked
-    // released their locks.
+    // Returns a description of a waiter that a later request was not allowed to overtake but has
+    // overtaken, or nullopt if there is none. Overtaking is not allowed if the two requests
+    // conflict and the waiter arrived earlier by more than the priority of the later request.
+    std::optional<std::string> overtaken(BootTime now) const;
+    // Returns the sessions that would still wait if all sessions that are not blocked released
+    // their locks.
     std::vector<SessionId> stuck(BootTime now) const;
     std::uint64_t last_token() const { return tokens_; }
     // Continues after the token `last`. Tokens up to `last` were given before a crash that has
     // revoked their grants.
     void skip_tokens(std::uint64_t last) { tokens_ = last; }
+    // Used if the lock table under test uses another step than limits::priority_step.
+    void set_priority_step(std::chrono::milliseconds step) { priority_step_ = step; }
 
     static bool overlap(const ModelLock& one, const ModelLock& other);
     static bool conflict(const ModelLock& held, const ModelLock& wanted);
@@ -154,7 +176,11 @@ private:
         std::vector<const ModelGrant*> grants;
         std::vector<const ModelWaiter*> waiters;
         std::optional<BootTime> closed_until;
-        bool any() const { return !grants.empty() || !waiters.empty() || closed_until.has_value(); }
+        // True if the session of the request holds one of the alternatives.
+        bool own = false;
+        bool any() const {
+            return own || !grants.empty() || !waiters.empty() || closed_until.has_value();
+        }
     };
 
     void pass_time(BootTime now);
@@ -164,12 +190,24 @@ private:
     void disconnect(const Disconnect& disconnected, Instant now);
     bool handle_own_locks(Ticket ticket, const SessionId& who, const std::vector<ModelLock>& wanted,
                           Held held, Instant now);
+    bool handle_own_alternatives(const ModelWaiter& waiter, Instant now);
     bool in_use_as_other_kind() const;
+    bool any_class_has_no_expiry() const;
     bool conflicts_after_move(const ModelGrant& moved, const SessionId& owner, Ticket ticket,
                               Instant now);
     bool would_be_stuck(const ModelGrant& moved, const SessionId& owner, Instant now) const;
     std::vector<const ModelWaiter*> in_order() const;
-    Blockers blockers(const ModelWaiter& waiter, BootTime now) const;
+    // Returns whether `one` has an earlier place in the queues than `other`.
+    bool precedes(const ModelWaiter& one, const ModelWaiter& other) const;
+    // If `imagined` is true, an alternative that the session itself holds is treated as if the
+    // session had released it. Otherwise, this alternative is not available.
+    Blockers blockers(const ModelWaiter& waiter, BootTime now, bool imagined = false) const;
+    Blockers blockers_of(const ModelWaiter& waiter, const std::vector<ModelLock>& locks,
+                         BootTime now, bool released) const;
+    // Returns the locks that the request gets if nothing blocks it.
+    std::vector<ModelLock> granted_locks(const ModelWaiter& waiter, BootTime now) const;
+    const ModelGrant* own_grant_on(const SessionId& session, const std::string& resource,
+                                   BootTime now) const;
     bool holds_already(const SessionId& session, const ModelLock& lock, BootTime now) const;
 
     void handle(const OpenSession& request, Ticket ticket, const SessionId& fresh, Instant now);
@@ -186,16 +224,23 @@ private:
     void handle(const Reacquire& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const PutClass& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const DeleteClass& request, Ticket ticket, const SessionId& fresh, Instant now);
+    void handle(const DrainClass& request, Ticket ticket, const SessionId& fresh, Instant now);
+    void handle(const ResumeClass& request, Ticket ticket, const SessionId& fresh, Instant now);
     void handle(const AnswerWanted& request, Ticket ticket, const SessionId& fresh, Instant now);
-    // Notices are not part of the model. Throws std::logic_error.
+    // Throws std::logic_error, because notices are not part of the model.
     static void handle(const AwaitNotices& request, Ticket ticket, const SessionId& fresh,
                        Instant now);
 
-    // Returns the longest `steal_after` of the grant's classes with this policy, or none.
+    // Returns whether the classes of all locks of the grant give the right to one of the
+    // identities. If `for_all` is true, a class with an empty list gives the right to all clients.
+    bool has_right(const ModelGrant& grant, std::vector<std::string> LockClass::*right,
+                   const std::vector<std::string>& identities, bool for_all) const;
+    // Returns the longest `steal_after` of those classes of the grant that have this policy.
+    // Returns nullopt if no class has the policy.
     std::optional<std::chrono::milliseconds> longest(StealPolicy policy,
                                                      const ModelGrant& grant) const;
-    // Returns the error with which this steal is refused, or none. Asks the holder if the policy
-    // requires it.
+    // Returns the error with which this steal is refused, or nullopt if it is allowed. If the
+    // policy requires it, asks the holder.
     std::optional<Error> why_not(const Steal& request, ModelGrant& victim, Instant now);
     void drop_old_refusals(ModelGrant& grant, BootTime now) const;
     void seen_active(const SessionId& session, BootTime now);
@@ -237,6 +282,7 @@ private:
     std::uint64_t steps_ = 0;
     std::uint64_t restarts_ = 0;
     std::uint64_t arrivals_ = 0;
+    std::chrono::milliseconds priority_step_{10'000};
     Expected out_;
 };
 

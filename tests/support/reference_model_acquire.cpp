@@ -14,6 +14,8 @@ using namespace model;
 void ReferenceModel::handle(const OpenSession& request, Ticket ticket, const SessionId& fresh,
                             Instant now) {
     if (auto error = check_open(request)) return reply(ticket, *error);
+    if (request.lease == no_expiry && !any_class_has_no_expiry())
+        return refuse(ticket, ErrorCode::invalid_argument);
     const auto lease = request.lease.value_or(limits::lease_default);
     if (!request.request_id.empty()) {
         for (auto& someone : sessions_) {
@@ -36,7 +38,7 @@ void ReferenceModel::handle(const OpenSession& request, Ticket ticket, const Ses
     opened.opened_lease = lease;
     opened.bound = request.bound;
     opened.active = now.boot;
-    opened.deadline = now.boot + lease;
+    opened.deadline = deadline_after(opened, now.boot);
     opened.request_id = request.request_id;
     sessions_.push_back(opened);
     reply(ticket, Answer(answer(opened, now.boot)));
@@ -46,6 +48,7 @@ void ReferenceModel::handle(const OpenSession& request, Ticket ticket, const Ses
 bool ReferenceModel::forbids(const std::vector<ModelLock>& locks,
                              std::chrono::milliseconds lease) const {
     for (const auto& lock : locks) {
+        if (lease == no_expiry && !class_of(lock.resource).no_expiry) return true;
         const auto longest = class_of(lock.resource).max_lease;
         if (longest.count() > 0 && lease > longest) return true;
     }
@@ -77,7 +80,7 @@ void ReferenceModel::handle(const RenewSession& request, Ticket ticket, const Se
     }
     if (request.lease) someone->lease = *request.lease;
     if (request.active) someone->active = now.boot;
-    someone->deadline = now.boot + someone->lease;
+    someone->deadline = deadline_after(*someone, now.boot);
     reply(ticket, Answer(answer(*someone, now.boot)));
 }
 
@@ -113,8 +116,12 @@ std::optional<Error> ReferenceModel::check(const Acquire& request) const {
         return Error(ErrorCode::invalid_argument, "model");
     }
     if (request.patience < std::chrono::milliseconds{0} ||
-        (request.max_hold && *request.max_hold <= std::chrono::milliseconds{0})) {
+        (request.max_hold && *request.max_hold <= std::chrono::milliseconds{0}) ||
+        (request.min_hold && *request.min_hold <= std::chrono::milliseconds{0})) {
         return Error(ErrorCode::invalid_argument, "model");
+    }
+    for (const auto& lock : request.locks) {
+        if (request.any && !lock.modes.empty()) return Error(ErrorCode::invalid_argument, "model");
     }
     return std::nullopt;
 }
@@ -237,7 +244,16 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
     if (request.session) seen_active(*request.session, now.boot);
     std::vector<ModelLock> locks;
     if (auto malformed = resolve(request.locks, locks)) return reply(ticket, *malformed);
-    add_dependants(locks);
+    std::vector<std::vector<ModelLock>> alternatives;
+    if (request.any) {
+        locks.clear();
+        for (const auto& lock : request.locks) {
+            alternatives.push_back(with_dependants({lock}));
+            locks.insert(locks.end(), alternatives.back().begin(), alternatives.back().end());
+        }
+    } else {
+        add_dependants(locks);
+    }
     if (locks.size() > limits::resources_per_grant)
         return refuse(ticket, ErrorCode::limit_exceeded);
 
@@ -257,21 +273,42 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
             ? session(*request.session)->lease
             : request.opens->lease.value_or(class_of(request.locks.front().resource).lease);
     if (forbids(locks, lease)) return refuse(ticket, ErrorCode::invalid_argument);
+    for (const auto& lock : locks) {
+        if (request.priority > class_of(lock.resource).max_priority)
+            return refuse(ticket, ErrorCode::invalid_argument);
+    }
+    std::vector<std::chrono::milliseconds> most;
+    if (request.max_hold) most.push_back(*request.max_hold);
+    for (const auto& lock : locks) {
+        if (class_of(lock.resource).max_hold.count() > 0)
+            most.push_back(class_of(lock.resource).max_hold);
+    }
+    const auto too_short = [&](auto limit) { return request.min_hold > limit; };
+    if (request.min_hold && std::any_of(most.begin(), most.end(), too_short))
+        return refuse(ticket, ErrorCode::invalid_argument);
 
+    ModelWaiter waiter;
+    waiter.ticket = ticket;
+    waiter.arrived_at = now.boot;
+    waiter.acquire = request;
+    waiter.alternatives = alternatives;
+    if (request.any && request.session) {
+        waiter.session = *request.session;
+        if (handle_own_alternatives(waiter, now)) return;
+    }
     auto weakest = request.locks;
     for (auto& lock : weakest) {
         if (lock.modes.empty()) continue;
         lock.mode = *std::min_element(lock.modes.begin(), lock.modes.end());
         lock.modes.clear();
     }
-    if (request.session &&
+    if (request.session && !request.any &&
         handle_own_locks(ticket, *request.session, with_dependants(weakest), request.held, now)) {
         return;
     }
 
-    ModelWaiter waiter;
-    waiter.ticket = ticket;
-    waiter.acquire = request;
+    if (drained(locks)) return refuse(ticket, ErrorCode::class_draining);
+
     if (request.session) {
         waiter.session = *request.session;
     } else {
@@ -284,7 +321,7 @@ void ReferenceModel::handle(const Acquire& request, Ticket ticket, const Session
         sessions_.push_back(own);
         waiter.session = fresh;
     }
-    waiter.wanted = with_dependants(chosen(waiter, now.boot));
+    waiter.wanted = request.any ? locks : with_dependants(chosen(waiter, now.boot));
     wait_or_refuse(std::move(waiter), request.patience, now);
 }
 
@@ -328,6 +365,31 @@ bool ReferenceModel::handle_own_locks(Ticket ticket, const SessionId& who,
     return true;
 }
 
+// As handle_own_locks(), for a request for any one of several locks: the first one that the session
+// holds counts. If the session holds only some of them and `held` does not apply, the request
+// continues with the others.
+bool ReferenceModel::handle_own_alternatives(const ModelWaiter& waiter, Instant now) {
+    std::size_t holds = 0;
+    GrantId last{};
+    for (const auto& locks : waiter.alternatives) {
+        const auto* own = own_grant_on(waiter.session, locks.front().resource, now.boot);
+        if (own == nullptr) continue;
+        ++holds;
+        last = own->id;
+        if (waiter.acquire.held == Held::refuse) continue;
+        // Covered by one grant, or refused.
+        if (!handle_own_locks(waiter.ticket, waiter.session, locks, waiter.acquire.held, now))
+            continue;
+        if (out_.replies.back().answer) return true;
+        out_.replies.pop_back();
+    }
+    if (holds < waiter.alternatives.size()) return false;
+    Error error(ErrorCode::already_held, "model");
+    error.grant = last;
+    reply(waiter.ticket, error);
+    return true;
+}
+
 void ReferenceModel::wait_or_refuse(ModelWaiter waiter, std::chrono::milliseconds patience,
                                     Instant now) {
     const auto found = blockers(waiter, now.boot);
@@ -345,6 +407,13 @@ void ReferenceModel::wait_or_refuse(ModelWaiter waiter, std::chrono::millisecond
             if (!then.stuck(now.boot).empty()) return refuse(waiter.ticket, ErrorCode::deadlock);
             raise(waiter, false, now);
         } else {
+            waiter.wanted = granted_locks(waiter, now.boot);
+            // A request with a priority may overtake a waiter that blocks its own session.
+            ReferenceModel then = *this;
+            then.extend(waiter.session, now.boot);
+            then.new_grant(waiter.session, waiter.wanted, now);
+            if (then.stuck(now.boot).size() > stuck(now.boot).size())
+                return refuse(waiter.ticket, ErrorCode::deadlock);
             give(waiter, false, now);
         }
         return;

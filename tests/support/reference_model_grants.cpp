@@ -45,6 +45,7 @@ void ReferenceModel::handle(const Convert& request, Ticket ticket, const Session
     }
     ModelWaiter waiter;
     waiter.ticket = ticket;
+    waiter.arrived_at = now.boot;
     waiter.session = request.session;
     waiter.converting = request.grant;
     waiter.convert = request;
@@ -54,6 +55,7 @@ void ReferenceModel::handle(const Convert& request, Ticket ticket, const Session
         return w.converting == request.grant;
     });
     if (waits_already) return refuse(ticket, ErrorCode::invalid_argument);
+    if (drained(waiter.wanted)) return refuse(ticket, ErrorCode::class_draining);
     wait_or_refuse(std::move(waiter), request.patience, now);
 }
 
@@ -120,6 +122,7 @@ void ReferenceModel::handle(const Transfer& request, Ticket ticket, const Sessio
     if (forbids(locks, receiver->lease)) return refuse(ticket, ErrorCode::invalid_argument);
     const auto cap = given->cap;
     const auto max_hold = given->max_hold;
+    const auto min_hold = given->min_hold;
     if (conflicts_after_move(*given, request.to, ticket, now)) return;
     if (would_be_stuck(*given, request.to, now)) return refuse(ticket, ErrorCode::deadlock);
     end(*given, Outcome::transferred, now.boot, false);
@@ -130,6 +133,7 @@ void ReferenceModel::handle(const Transfer& request, Ticket ticket, const Sessio
         made.cap = cap;
         made.max_hold = max_hold;
     }
+    made.min_hold = min_hold;
     reply(ticket, Answer(answer(made)));
 }
 
@@ -143,6 +147,11 @@ void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId
     const auto locks = victim->locks;
     if (forbids(locks, session(request.session)->lease))
         return refuse(ticket, ErrorCode::invalid_argument);
+    if (drained(locks)) return refuse(ticket, ErrorCode::class_draining);
+    if (!request.administrator && request.identities &&
+        !has_right(*victim, &LockClass::steal_by, *request.identities, true)) {
+        return refuse(ticket, ErrorCode::access_denied);
+    }
     if (auto error = why_not(request, *victim, now)) return reply(ticket, *error);
     if (conflicts_after_move(*victim, request.session, ticket, now)) return;
     if (would_be_stuck(*victim, request.session, now)) return refuse(ticket, ErrorCode::deadlock);
@@ -151,6 +160,19 @@ void ReferenceModel::handle(const Steal& request, Ticket ticket, const SessionId
     extend(request.session, now.boot);
     seen_active(request.session, now.boot);
     reply(ticket, Answer(answer(made)));
+}
+
+bool ReferenceModel::has_right(const ModelGrant& grant, std::vector<std::string> LockClass::*right,
+                               const std::vector<std::string>& identities, bool for_all) const {
+    for (const auto& lock : grant.locks) {
+        const auto allowed = class_of(lock.resource).*right;
+        bool named = for_all && allowed.empty();
+        for (const auto& one : allowed) {
+            for (const auto& identity : identities) named = named || one == identity;
+        }
+        if (!named) return false;
+    }
+    return true;
 }
 
 std::optional<std::chrono::milliseconds> ReferenceModel::longest(StealPolicy policy,
@@ -178,7 +200,9 @@ std::optional<Error> ReferenceModel::why_not(const Steal& request, ModelGrant& v
     Holder holder;
     holder.grant = victim.id;
     error.blockers.push_back(holder);
-    if (longest(StealPolicy::never, victim) && !request.administrator) {
+    const bool protected_here =
+        longest(StealPolicy::never, victim) || deadline(victim) == no_deadline;
+    if (protected_here && !request.administrator) {
         error.policy = StealPolicy::never;
         return error;
     }
@@ -258,6 +282,10 @@ void ReferenceModel::handle(const Break& request, Ticket ticket, const SessionId
     auto* victim = find(request.grant);
     if (victim == nullptr) return refuse(ticket, ErrorCode::not_owner);
     if (victim->outcome != Outcome::held) return refuse(ticket, ErrorCode::grant_ended);
+    if (request.identities &&
+        !has_right(*victim, &LockClass::break_by, *request.identities, false)) {
+        return refuse(ticket, ErrorCode::access_denied);
+    }
     end(*victim, Outcome::broken, now.boot, true);
     reply(ticket, Answer(Released{Outcome::broken, 0}));
 }
@@ -310,9 +338,11 @@ void ReferenceModel::handle(const Reacquire& request, Ticket ticket, const Sessi
     if (forbids(lost->locks, asker->lease)) return refuse(ticket, ErrorCode::invalid_argument);
     ModelWaiter waiter;
     waiter.ticket = ticket;
+    waiter.arrived_at = now.boot;
     waiter.session = request.session;
     waiter.wanted = lost->locks;
     if (handle_own_locks(ticket, request.session, waiter.wanted, Held::refuse, now)) return;
+    if (drained(waiter.wanted)) return refuse(ticket, ErrorCode::class_draining);
     wait_or_refuse(std::move(waiter), std::chrono::milliseconds{0}, now);
 }
 
@@ -323,14 +353,84 @@ void ReferenceModel::handle(const PutClass& request, Ticket ticket, const Sessio
     if (patient != (wanted.steal_after.count() != 0) || wanted.steal_after > limits::lease_max) {
         return refuse(ticket, ErrorCode::invalid_argument);
     }
+    for (const auto* right : {&wanted.steal_by, &wanted.break_by, &wanted.bind_by}) {
+        for (const auto& name : *right) {
+            const auto colon = name.find(':');
+            const auto kind = name.substr(0, colon);
+            if ((kind != "user" && kind != "group") || colon + 1 >= name.size())
+                return refuse(ticket, ErrorCode::invalid_argument);
+        }
+    }
+    if (!wanted.steal_by.empty() && wanted.steal == StealPolicy::never)
+        return refuse(ticket, ErrorCode::invalid_argument);
+    if (wanted.no_expiry && (wanted.max_lease.count() != 0 || wanted.max_hold.count() != 0))
+        return refuse(ticket, ErrorCode::invalid_argument);
     const auto before = classes_;
+    auto put = wanted;
+    for (const auto& known : classes_) {
+        if (known.pattern == wanted.pattern) put.draining = known.draining;
+    }
+    if (wanted.draining && wanted.draining != put.draining)
+        return refuse(ticket, ErrorCode::invalid_argument);
     std::erase_if(classes_, [&](const auto& known) { return known.pattern == wanted.pattern; });
-    classes_.push_back(wanted);
+    classes_.push_back(put);
     if (in_use_as_other_kind()) {
         classes_ = before;
         return refuse(ticket, ErrorCode::kind_mismatch);
     }
-    reply(ticket, Answer(wanted));
+    reply(ticket, Answer(put));
+}
+
+void ReferenceModel::handle(const DrainClass& request, Ticket ticket, const SessionId&, Instant) {
+    for (auto& known : classes_) {
+        if (known.pattern != request.pattern) continue;
+        known.draining = request.reason;
+        return reply(ticket, Answer(known));
+    }
+    refuse(ticket, ErrorCode::invalid_argument);
+}
+
+void ReferenceModel::handle(const ResumeClass& request, Ticket ticket, const SessionId&, Instant) {
+    for (auto& known : classes_) {
+        if (known.pattern != request.pattern) continue;
+        known.draining.reset();
+        return reply(ticket, Answer(known));
+    }
+    refuse(ticket, ErrorCode::invalid_argument);
+}
+
+// A subtree may contain any name that begins with its own name and a slash. The elements of a
+// pattern and of a name are compared one by one.
+bool ReferenceModel::drained(const std::vector<ModelLock>& locks) const {
+    const auto elements_of = [](std::string path) {
+        std::vector<std::string> elements{{}};
+        for (const char c : path) {
+            if (c == '/') {
+                elements.emplace_back();
+            } else {
+                elements.back() += c;
+            }
+        }
+        return elements;
+    };
+    for (const auto& lock : locks) {
+        if (class_of(lock.resource).draining) return true;
+        const auto name = elements_of(lock.resource);
+        for (const auto& known : classes_) {
+            if (!known.draining || !lock.subtree) continue;
+            const auto pattern = elements_of(known.pattern);
+            bool matches = pattern.size() > name.size();
+            for (std::size_t i = 0; matches && i < name.size(); ++i)
+                matches = pattern[i] == "*" || pattern[i] == name[i];
+            if (matches) return true;
+        }
+    }
+    return false;
+}
+
+bool ReferenceModel::any_class_has_no_expiry() const {
+    return std::any_of(classes_.begin(), classes_.end(),
+                       [](const auto& known) { return known.no_expiry; });
 }
 
 // Returns whether a resource is held or requested with another kind than its class has now.
@@ -352,6 +452,7 @@ void ReferenceModel::handle(const DeleteClass& request, Ticket ticket, const Ses
     const auto known = std::find_if(classes_.begin(), classes_.end(),
                                     [&](const auto& c) { return c.pattern == request.pattern; });
     if (known == classes_.end()) return refuse(ticket, ErrorCode::invalid_argument);
+    if (known->draining) return refuse(ticket, ErrorCode::invalid_argument);
     const auto gone = *known;
     const auto before = classes_;
     classes_.erase(known);

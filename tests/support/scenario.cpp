@@ -104,6 +104,8 @@ private:
         if (words[0] == "restart" || words[0] == "reboot") return restart(words[0] == "restart");
         if (words[0] == "class") return act(Request(PutClass{class_of(words)}));
         if (words[0] == "delete_class") return act(Request(DeleteClass{words.at(1)}));
+        if (words[0] == "drain") return act(Request(DrainClass{words.at(1), "upkeep", "root"}));
+        if (words[0] == "resume") return act(Request(ResumeClass{words.at(1), "root"}));
         if (words[0] == "disconnect") return disconnect({words.begin() + 1, words.end()});
         if (words[0] == "show") return show(unescape(words.at(1)));
         actor_ = words[0];
@@ -119,7 +121,8 @@ private:
         if (verb == "renew") {
             RenewSession request;
             request.session = session;
-            if (const auto v = take(words, "lease")) request.lease = duration(*v);
+            if (const auto v = take(words, "lease"))
+                request.lease = *v == "none" ? no_expiry : duration(*v);
             if (const auto v = take(words, "late")) request.as_of = now_.boot - duration(*v);
             request.active = take_flag(words, "active");
             return act(Request(request));
@@ -139,7 +142,11 @@ private:
         last_grant_ = grant;
         if (verb == "release") return act(Request(Release{session, grant}));
         if (verb == "reacquire") return act(Request(Reacquire{session, grant}));
-        if (verb == "break") return act(Request(Break{grant, "because", actor_}));
+        if (verb == "break") {
+            Break request{grant, "because", actor_};
+            if (const auto v = take(words, "as")) request.identities = split(*v, ",");
+            return act(Request(request));
+        }
         if (verb == "transfer") {
             const auto to = session_of(words.at(1));
             act(Request(Transfer{session, grant, to}));
@@ -150,6 +157,7 @@ private:
             Steal request{session, grant, "because"};
             request.administrator = take_flag(words, "administrator");
             request.force = take_flag(words, "force");
+            if (const auto v = take(words, "as")) request.identities = split(*v, ",");
             return act(Request(request));
         }
         if (verb == "allow" || verb == "deny") {
@@ -176,7 +184,9 @@ private:
         request.principal = name.substr(0, name.find('/'));
         if (const auto v = take(words, "principal"))
             request.principal = *v == "%empty" ? "" : unescape(*v);
-        if (const auto v = take(words, "lease")) request.lease = duration(*v);
+        if (const auto v = take(words, "lease"))
+            request.lease = *v == "none" ? no_expiry : duration(*v);
+        if (take_flag(words, "bound")) request.bound = Bound::connection;
         if (const auto v = take(words, "uid"))
             request.uid = static_cast<std::uint32_t>(std::stoul(*v));
         if (const auto v = take(words, "note")) request.note = unescape(*v);
@@ -213,7 +223,11 @@ private:
             request.held = *v == "join" ? Held::join : *v == "count" ? Held::count : Held::refuse;
         }
         if (const auto v = take(words, "max_hold")) request.max_hold = duration(*v);
+        if (const auto v = take(words, "min_hold")) request.min_hold = duration(*v);
         if (const auto v = take(words, "id")) request.request_id = unescape(*v);
+        if (const auto v = take(words, "priority"))
+            request.priority = static_cast<std::uint32_t>(std::stoul(*v));
+        request.any = take_flag(words, "any");
         if (const auto v = take(words, "note")) request.note = unescape(*v);
         if (const auto v = take(words, "many")) {
             for (unsigned long i = 0; i < std::stoul(*v); ++i) {
@@ -226,6 +240,7 @@ private:
         }
         show_modes_ = std::any_of(request.locks.begin(), request.locks.end(),
                                   [](const auto& lock) { return !lock.mode; });
+        if (request.any) any_.insert(Ticket{tickets_ + 1});
         act(Request(request));
     }
 
@@ -358,7 +373,11 @@ private:
             const auto who = asker_[reply.ticket];
             std::erase(waits_[who], reply.ticket);
             const bool own = reply.ticket == own_ticket_;
-            said_.push_back((own ? "" : who + " ") + text_of(reply.answer, who, own));
+            std::string text = (own ? "" : who + " ") + text_of(reply.answer, who, own);
+            const auto* grant = reply.answer ? std::get_if<Grant>(&*reply.answer) : nullptr;
+            if (grant != nullptr && any_.contains(reply.ticket))
+                text += " for " + grant->locks.front().resource;
+            said_.push_back(text);
         }
         for (const auto& notice : decision.lost) {
             std::string text = name_of(notice.session) + " lost " +
@@ -558,6 +577,8 @@ private:
     GrantId last_grant_{};
     bool show_modes_ = false;
     std::map<Ticket, std::string> asker_;
+    // The acquires for any one of several locks.
+    std::set<Ticket> any_;
     std::map<std::string, std::vector<Ticket>> waits_;
     std::map<std::string, SessionId> sessions_;
     std::vector<KnownGrant> grants_;

@@ -1,11 +1,11 @@
-// Runs a script against a lock table, line by line:
+// Runs a script on a lock table, line by line:
 //
 //     ann   acquire order#42 write patience=5s -> waits
 //     +5s                                      -> ann patience_expired
 //
-// The right side lists all results of the left side, separated by `; ` in any order: the answer to
-// the acting client without a name, and the notices to other clients with their names.
-// docs/testing.md describes the words.
+// The right side lists all results of the left side, separated by `; `, in any order. The answer to
+// the acting client is written without a name. The notices to other clients begin with the names of
+// these clients. docs/testing.md describes the words.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ public:
     virtual void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                        Decision& decision) = 0;
     virtual std::optional<BootTime> next_wake() const = 0;
-    // Restarts from the committed state. If `exact`, the machine is not rebooted.
+    // Restarts from the committed state. If `exact` is true, the machine was not rebooted.
     virtual void restart(Instant now, bool exact) = 0;
     virtual LockPage list(Instant now) const = 0;
     virtual bool holds(const SessionId& session, std::string_view resource, Mode mode,
@@ -44,8 +44,8 @@ std::unique_ptr<Subject> make_table_subject();
 // The reference model.
 std::unique_ptr<Subject> make_model_subject();
 
-// Returns a line of text for each unexpected result. Empty if every line of the script had the
-// expected results.
+// Returns a line of text for each unexpected result. The result is empty if every line of the
+// script had the expected results.
 std::vector<std::string> play(const std::filesystem::path& script, Subject& subject,
                               bool beside_model);
 

@@ -132,8 +132,13 @@ LockClass class_of(Words words) {
     if (const auto v = take(words, "lock_delay")) made.lock_delay = duration(*v);
     if (const auto v = take(words, "steal")) made.steal = parse_steal_policy(*v).value();
     if (const auto v = take(words, "steal_after")) made.steal_after = duration(*v);
+    made.no_expiry = take_flag(words, "no_expiry");
+    if (const auto v = take(words, "steal_by")) made.steal_by = split(*v, ",");
+    if (const auto v = take(words, "break_by")) made.break_by = split(*v, ",");
     if (const auto v = take(words, "permits"))
         made.permits = static_cast<std::uint32_t>(std::stoul(*v));
+    if (const auto v = take(words, "max_priority"))
+        made.max_priority = static_cast<std::uint32_t>(std::stoul(*v));
     if (const auto v = take(words, "queue_limit"))
         made.queue_limit = static_cast<std::uint32_t>(std::stoul(*v));
     if (const auto v = take(words, "depends")) {

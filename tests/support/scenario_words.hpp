@@ -27,7 +27,7 @@ std::string unescape(const std::string& text);
 std::string trim(const std::string& text);
 Words split(const std::string& text, const std::string& separator);
 Words words_of(const std::string& text);
-// Removes the word `name=value` and returns the value, or none if there is no such word.
+// Removes the word `name=value` and returns the value. Returns nullopt if there is no such word.
 std::optional<std::string> take(Words& words, const std::string& name);
 bool take_flag(Words& words, const std::string& name);
 milliseconds patience_of(Words& words);

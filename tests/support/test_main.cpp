@@ -1,7 +1,15 @@
 // The entry point of every test program.
 #define BOOST_TEST_MODULE rocklock
+#include <execinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 #include <thread>
 
 #include <boost/test/tree/observer.hpp>
@@ -31,5 +39,59 @@ private:
 };
 
 BOOST_TEST_GLOBAL_FIXTURE(AssertionsOnOneThread);
+
+// The sanitizers print their own reports.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+// Prints the test case and the functions of the thread that crashed. Boost.Test's own handler
+// returns to the test case, which destroys the stack if another thread crashed; it is switched off
+// with --catch_system_errors=no.
+class CrashReport final : public boost::unit_test::test_observer {
+public:
+    CrashReport() {
+        boost::unit_test::framework::register_observer(*this);
+        // The first call loads a library, which a signal handler may not do.
+        std::array<void*, 1> function{};
+        ::backtrace(function.data(), 1);
+        for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
+            struct sigaction action {};
+            action.sa_handler = report;
+            action.sa_flags = static_cast<int>(SA_RESETHAND);
+            ::sigaction(signal, &action, nullptr);
+        }
+    }
+    ~CrashReport() override { boost::unit_test::framework::deregister_observer(*this); }
+    CrashReport(const CrashReport&) = delete;
+    CrashReport& operator=(const CrashReport&) = delete;
+
+    void test_unit_start(const boost::unit_test::test_unit& unit) override {
+        const std::string name = unit.full_name();
+        const auto size = std::min(name.size(), case_name().size() - 1);
+        std::memcpy(case_name().data(), name.data(), size);
+        case_name()[size] = '\0';
+    }
+
+private:
+    static std::array<char, 256>& case_name() {
+        static std::array<char, 256> name{};
+        return name;
+    }
+    static void write(const char* text) {
+        [[maybe_unused]] const auto size = ::write(STDERR_FILENO, text, std::strlen(text));
+    }
+    static void report(int signal) {
+        write("crash in ");
+        write(case_name().data());
+        write(::getpid() == ::gettid() ? ", on the main thread:\n" : ", on another thread:\n");
+        std::array<void*, 64> functions{};
+        const int count = ::backtrace(functions.data(), static_cast<int>(functions.size()));
+        ::backtrace_symbols_fd(functions.data(), count, STDERR_FILENO);
+        ::raise(signal);
+    }
+};
+
+BOOST_TEST_GLOBAL_FIXTURE(CrashReport);
+
+#endif
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "support/typed_json.hpp"
 
-#include "wire/attribute_json.hpp"
+#include "wire/json/attribute_json.hpp"
 
 namespace rocklock::proof {
 

@@ -10,8 +10,8 @@
 
 namespace rocklock::proof {
 
-// Return none if the JSON is not a valid value or item, for example because of an invalid number or
-// a set that contains a member twice.
+// Return nullopt if the JSON is not a valid value or item, for example if a number is invalid or a
+// set contains a member twice.
 std::optional<AttributeValue> value_from_json(const boost::json::value& json);
 std::optional<Item> item_from_json(const boost::json::value& json);
 

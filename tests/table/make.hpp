@@ -31,10 +31,10 @@ struct Tables {
     std::size_t rows(Family family) const;
 };
 
-// Returns a table with on-demand billing. "pk S" and "sk N" define the hash key and the range key,
-// if there is one.
+// Returns a table with on-demand billing. `hash` and `range` define the keys, as in "pk S" and "sk
+// N". If `range` is empty, the table has no range key.
 CreateTable table_of(std::string name, std::string_view hash, std::string_view range = "");
-// Adds the definition of the attribute, too.
+// Adds an index. Also adds the definitions of its key attributes.
 void add_index(CreateTable& table, std::string name, std::string_view hash,
                std::string_view range = "");
 
@@ -49,7 +49,7 @@ WriteItem provided(WriteItem write, std::string condition,
                    std::vector<ValuePlaceholder> values = {});
 GetItem get(std::string table, Item key);
 
-// Calls `work` in `count` threads, with the number of the thread.
+// Calls `work` in `count` threads, each time with the number of the thread.
 void in_threads(int count, const std::function<void(int)>& work);
 
 // Returns the code and the message of an error, for example "condition_failed: The conditional

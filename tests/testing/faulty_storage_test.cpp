@@ -129,6 +129,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_manual_pump, Fixture)
 
+// E4: the test decides when commits are written.
 BOOST_AUTO_TEST_CASE(decides_when_a_commit_is_written_and_when_synced) {
     const auto first = enqueue(put("a"));
     const auto second = enqueue(put("b"));
@@ -157,6 +158,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(a_planned_failure, WaitingFixture)
 
+// E4: the faults of the test kit.
 BOOST_AUTO_TEST_CASE(of_a_sync_is_not_ignored) {
     storage.fail_nth(Call::sync, 2);
     storage.commit(put("a")).value();

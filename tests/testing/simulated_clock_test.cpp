@@ -8,6 +8,7 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(a_simulated_clock)
 
+// E4: the clock of the test kit.
 BOOST_AUTO_TEST_CASE(does_not_move_until_it_is_advanced) {
     SimulatedClock clock;
     const Instant before = clock.now();

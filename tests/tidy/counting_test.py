@@ -4,6 +4,7 @@ import importlib.machinery
 import importlib.util
 import pathlib
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -72,11 +73,23 @@ class Counting(unittest.TestCase):
         self.assertEqual(self.count().passed, 1)
 
     def test_the_last_lines_of_failed_tests_are_printed(self):
-        said = {"stdout": "first\n\n", "stderr": "\n".join(map(str, range(40)))}
-        last = run_tests.last_words({"result": "FAIL", **said})
-        self.assertEqual((len(last), last[0], last[-1]), (30, "    | 10", "    | 39"))
-        self.assertEqual(run_tests.last_words({"result": "TIMEOUT", "stdout": "first\n"}), ["    | first"])
-        self.assertEqual(run_tests.last_words({"result": "OK", **said}), [])
+        said = {"stdout": "first\n\n", "stderr": "\n".join(map(str, range(70)))}
+        folder = pathlib.Path(".")
+        last = run_tests.last_words({"result": "FAIL", **said}, folder)
+        self.assertEqual((len(last), last[0], last[-1]), (60, "    | 10", "    | 69"))
+        self.assertEqual(run_tests.last_words({"result": "TIMEOUT", "stdout": "first\n"}, folder), ["    | first"])
+        self.assertEqual(run_tests.last_words({"result": "OK", **said}, folder), [])
+
+    def test_the_report_of_a_crash_names_functions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "crash.cpp").write_text("int main() { return 0; }\n")
+            subprocess.run(["c++", "-g1", "-no-pie", "-o", folder / "crash", folder / "crash.cpp"], check=True)
+            symbols = subprocess.run(["nm", folder / "crash"], capture_output=True, text=True, check=True).stdout
+            address, = (line.split()[0] for line in symbols.splitlines() if line.endswith(" T main"))
+            line = f"./crash(+0x{int(address, 16):x})[0x7f00]"
+            self.assertEqual(run_tests.with_function(line, folder), f"{line} main at crash.cpp:1")
+            self.assertEqual(run_tests.with_function("./crash says hello", folder), "./crash says hello")
 
 
 if __name__ == "__main__":

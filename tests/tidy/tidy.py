@@ -15,6 +15,7 @@ import headers
 import include_order
 import layers
 import prose
+import requirements
 import sizes
 import texts
 from tree import Tree
@@ -26,6 +27,7 @@ CHECKS = [
     headers.check_headers_standard,
     headers.check_headers_alone,
     texts.check_examples,
+    requirements.check_requirements,
     texts.check_machine_paths,
     texts.check_hosts,
     texts.check_layout,

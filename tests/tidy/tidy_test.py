@@ -14,6 +14,7 @@ import clang
 import headers
 import include_order
 import layers
+import requirements
 import sizes
 import tap
 import texts
@@ -243,6 +244,50 @@ class Texts(Planted):
     def test_a_file_name_in_capitals(self):
         self.write("lib/lock/LockTable.hpp", "#pragma once\n")
         self.assert_found(texts.check_file_names(self.tree), "LockTable.hpp")
+
+
+class Requirements(Planted):
+    LINK = "[a](../tests/lock/a.txt)"
+
+    def found(self, tests, anchor="requirement-m1"):
+        self.write("tests/lock/a.txt", "# Readers share (M1, M12).\n")
+        self.write("docs/requirements.md", "| code | requirement | tests |\n|---|---|---|\n"
+                   f'| <a id="{anchor}"></a>M1 | Readers share. | {tests} |\n')
+        return requirements.check_requirements(self.tree)
+
+    def test_a_row_with_tests_that_name_its_code(self):
+        self.write("tests/lock/b.cpp", "// M1: readers share.\n")
+        for tests in (self.LINK, f"{self.LINK}, [b](../tests/lock/b.cpp)"):
+            self.assertEqual(self.found(tests), [], tests)
+
+    def test_a_row_that_says_why_it_has_no_test(self):
+        for tests in ("not implemented", "no test"):
+            self.assertEqual(self.found(tests), [], tests)
+
+    def test_a_row_without_a_test(self):
+        for tests in ("", "later", f"{self.LINK}, no test", f"not implemented, {self.LINK}"):
+            self.assert_found(self.found(tests), "docs/requirements.md:3", "M1 needs links")
+
+    def test_a_link_to_a_file_that_does_not_exist(self):
+        self.assert_found(self.found(f"{self.LINK}, [b](../tests/lock/none.cpp)"),
+                          "docs/requirements.md:3", "there is no tests/lock/none.cpp")
+
+    def test_a_linked_file_that_does_not_name_the_code(self):
+        for text in ("# Readers share.\n", "# M12, XM1 and M1a.\n"):
+            self.write("tests/lock/b.txt", text)
+            self.assert_found(self.found(f"{self.LINK}, [b](../tests/lock/b.txt)"),
+                              "docs/requirements.md:3", "tests/lock/b.txt does not name M1")
+
+    def test_an_anchor_of_another_code(self):
+        self.assert_found(self.found(self.LINK, "requirement-m2"), "requirement-m2 is not an anchor of M1")
+
+    def test_a_row_with_too_few_columns(self):
+        self.write("docs/requirements.md", '| <a id="requirement-m1"></a>M1 | Readers share. |\n')
+        self.assert_found(requirements.check_requirements(self.tree), "docs/requirements.md:1", "not a row")
+
+    def test_a_document_without_rows(self):
+        self.write("docs/requirements.md", "# Requirements\n")
+        self.assert_found(requirements.check_requirements(self.tree), "no rows")
 
 
 class Sizes(Planted):

@@ -1,4 +1,4 @@
-#include "wire/attribute_json.hpp"
+#include "wire/json/attribute_json.hpp"
 
 #include <string>
 #include <string_view>

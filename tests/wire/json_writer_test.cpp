@@ -1,4 +1,4 @@
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>

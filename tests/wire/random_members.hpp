@@ -10,6 +10,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "wire/frame_tag.hpp"
@@ -51,7 +52,8 @@ public:
     static bool has(FrameTag tag) { return tag.name == "Principal" || tag.name == "Secret"; }
     static void refuse(std::string_view /*what*/) {}
 
-    // Returns two members of one object that have the same number in frames, or none.
+    // Returns a text that names two members of one object with the same number in frames, or
+    // nullopt if there are no such members.
     const std::optional<std::string>& duplicate() const { return duplicate_; }
 
     std::uint64_t some(std::uint64_t most) { return random_() % most; }
@@ -68,10 +70,30 @@ private:
         value = static_cast<T>(some(2) == 0 ? 1 + some(100) : 1 + (random_() >> 33));
     }
     void fill(std::uint64_t& value) { value = 1 + (random_() >> 12); }
+    void fill(double& value) { value = static_cast<double>(1 + some(1U << 20)) / 4; }
+    void fill(AttributeValue& value) {
+        if (some(2) == 0) {
+            value = AttributeValue(Number(static_cast<std::int64_t>(random_() >> 20)));
+            return;
+        }
+        std::string text;
+        fill(text);
+        value = AttributeValue(std::move(text));
+    }
+    void fill(AttributeMap& value) {
+        value = {};
+        for (auto count = 1 + some(3); count > 0; --count) {
+            std::string name;
+            AttributeValue member;
+            fill(name);
+            fill(member);
+            value.set(name, std::move(member));
+        }
+    }
     void fill(Token& value) { value = Token{1 + (random_() >> 12)}; }
     void fill(GrantId& value) { value = GrantId{1 + (random_() >> 12)}; }
     void fill(DraftId& value) { value = DraftId{1 + (random_() >> 12)}; }
-    // The table is sent as a separate member, next to the action.
+    // The name of the table is sent as a separate member, next to the action.
     void fill(WriteItem& value) {
         value.kind = static_cast<WriteItem::Kind>(some(3));
         value.table = "orders";
@@ -96,7 +118,7 @@ private:
     void fill(std::chrono::nanoseconds& value) {
         value = std::chrono::nanoseconds(some(1ULL << 58));
     }
-    // A histogram with other bounds would be ignored as one of another version.
+    // A reader would ignore a histogram with other bounds, like one of another version.
     void fill(Histogram& value) {
         RandomMembers noted(random_, full_);
         describe(noted, value);

@@ -13,7 +13,7 @@
 
 #include "item/item_codec.hpp"
 #include "item/item_limits.hpp"
-#include "wire/attribute_json.hpp"
+#include "wire/json/attribute_json.hpp"
 
 namespace rocklock::testing {
 namespace {

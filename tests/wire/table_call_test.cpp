@@ -10,7 +10,7 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 
 namespace rocklock {
 namespace {

@@ -1,5 +1,5 @@
 // Makes calls to a LockConnection on a separate thread, so that the caller can watch a command
-// meanwhile.
+// during a call.
 #pragma once
 
 #include <condition_variable>
@@ -14,9 +14,9 @@ namespace rocklock {
 
 // Makes one call at a time. The thread is started by the first call.
 //
-// Threads:  one thread calls all functions.
-// Lifetime: borrows the connection, which must outlive it. The destructor cancels a running call
-//           and waits for its end.
+// Threads:  one thread must call all functions.
+// Lifetime: borrows the connection, which must outlive this object. The destructor cancels a
+//           running call and waits until it has ended.
 class CallWorker {
 public:
     explicit CallWorker(LockConnection& connection);
@@ -33,8 +33,8 @@ public:
     std::optional<Result<Reply>> take();
     // Requests cancellation of the running call. take() still returns its reply, usually an error.
     void cancel() { stop_.request_stop(); }
-    // Cancels a running call, discards its reply, and ends the thread until the next start(). The
-    // process can then fork.
+    // Cancels a running call, discards its reply, and ends the thread, so that the process can
+    // fork. The next start() starts the thread again.
     void rest();
 
 private:
@@ -51,7 +51,8 @@ private:
     std::optional<Call> call_;
     CallLimits limits_;
     std::optional<Result<Reply>> reply_;
-    // Declared last because the thread uses all members above. Not joinable while it rests.
+    // Declared last because the thread uses all members above. Not joinable between rest() and the
+    // next start().
     std::thread thread_;
 };
 

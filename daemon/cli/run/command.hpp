@@ -1,6 +1,6 @@
-// The command of `rocklock run`. A supervisor forks it and reports its changes; it executes the
-// program only after go(). Before go(), the session that holds the lock can be bound to both
-// processes.
+// The command of `rocklock run`. A supervisor process forks the command and reports changes of its
+// state. The command executes its program only after go(). Before go(), the session that holds the
+// lock can be bound to the supervisor and to the command.
 //
 //     Command::prepare() ──► forked, waiting ──go()──► running ──► ended
 //                               └─ this process dies, or ~Command ──► ends without executing it
@@ -26,7 +26,7 @@ public:
     // Forks a supervisor and a command that waits for go(). If this process dies before it has
     // dismissed the supervisor, the supervisor calls `take_over`.
     //
-    // Except for a store that is open, this process must have no other threads, because the
+    // This process must have no other threads, except those of an open store, because the
     // supervisor continues after the fork and starts threads of its own.
     //
     // Errors: io_error   a pipe or a process cannot be created
@@ -48,10 +48,10 @@ public:
     // Sends the signal to all processes of the command's process group.
     void signal_group(int signal) const;
 
-    // Sends the supervisor the time until which no other session can hold the lock.
+    // Sends `deadline`, until which no other session can hold the lock, to the supervisor.
     void note_deadline(BootTime deadline) const;
-    // Ends the supervisor, so that it does not take over if this process dies from now on. Call it
-    // after the command has ended.
+    // Ends the supervisor. If this process dies later, the supervisor therefore does not take over.
+    // Call dismiss() after the command has ended.
     void dismiss();
 
     struct Change {
@@ -64,12 +64,14 @@ public:
     // Returns a descriptor that is readable if poll() or group_alive() may have changed.
     int fd() const { return channel_; }
 
-    // Returns whether a process of the group is still running. Call it after the command has ended.
+    // Returns whether a process of the command's group is still running. Must be called only after
+    // the command has ended.
     bool group_alive() const { return !group_ended_; }
 
-    // give_terminal() makes the command's process group the foreground group of the terminal if
-    // standard input is a terminal and this process is in the foreground. take_terminal() reverses
-    // it if the command's group is in the foreground.
+    // give_terminal() makes the command's process group the foreground group of the terminal, if
+    // standard input is a terminal and this process is in the foreground. take_terminal() makes the
+    // group of this process the foreground group again, if the command's group is in the
+    // foreground.
     void give_terminal() const;
     void take_terminal() const;
     bool in_foreground() const;
@@ -91,7 +93,8 @@ private:
 
     pid_t pid_ = -1;
     pid_t supervisor_ = -1;
-    // The command executes its program if it reads a byte, and exits if the pipe is closed.
+    // A pipe to the command. The command executes its program when it reads a byte, and exits if
+    // the pipe is closed.
     int gate_ = -1;
     // The command writes the errno of a failed execve() to this pipe.
     int verdict_ = -1;

@@ -40,8 +40,10 @@ HeldLock::HeldLock(LockConnection& manager, CallWorker& worker, const RunPlan& p
 }
 
 BootTime HeldLock::stop_at() const {
-    const auto margin = std::max(smallest_margin, session_.lease / 10);
-    return deadline_ - std::min(margin, session_.lease / 4);
+    // A lock with a `max_hold` that is shorter than the lease is not lost at once.
+    const auto span = grant_.cap ? std::min(session_.lease, grant_.remaining) : session_.lease;
+    const auto margin = std::max(smallest_margin, span / 10);
+    return deadline_ - std::min(margin, span / 4);
 }
 
 void HeldLock::resume(BootTime deadline) {
@@ -67,8 +69,7 @@ std::optional<BootTime> HeldLock::advance() {
 void HeldLock::released(const Result<Reply>& reply) {
     const auto why = ended_before(reply);
     if (why.empty() || std::exchange(lost_, true)) return;
-    complain("the lock on " + printable(plan_.locks.front().resource) +
-             " was lost while the command ran: " + why);
+    complain("the lock on " + printable(resource()) + " was lost while the command ran: " + why);
 }
 
 void HeldLock::renew_if_due(BootTime now) {
@@ -138,7 +139,7 @@ void HeldLock::stop_if_due(BootTime now) {
 void HeldLock::lose(const std::string& why, bool certain) {
     certainly_lost_ = certainly_lost_ || certain;
     if (std::exchange(lost_, true)) return;
-    const auto name = printable(plan_.locks.front().resource);
+    const auto name = printable(resource());
     switch (plan_.on_lost) {
         case OnLost::ignore:
             complain("the lock on " + name + " is lost: " + why +
@@ -155,6 +156,10 @@ void HeldLock::lose(const std::string& why, bool certain) {
             callbacks_.signal_command(SIGCONT);
             kill_at_ = boot_now() + grace;
     }
+}
+
+const std::string& HeldLock::resource() const {
+    return plan_.request.any ? grant_.locks.front().resource : plan_.request.locks.front().resource;
 }
 
 // Returns how the lock had ended before the release, or an empty string if the release ended it.

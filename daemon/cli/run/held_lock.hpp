@@ -1,9 +1,10 @@
-// The lock of a command: renews it, and stops the command before another session can get the lock.
+// The lock of a command. HeldLock renews the lock, and stops the command before another session can
+// get the lock.
 //
-// The session is renewed after each third of its lease. The local deadline is computed from the
-// time before a renewal was sent, and the command is stopped one margin before the deadline.
-// Therefore the command does not run under a lock that another session may hold, even if the daemon
-// has stopped.
+// The session is renewed after each third of its lease. The deadline is computed from the time at
+// which the last successful renewal was sent. The command is stopped one safety margin before the
+// deadline. Therefore, the command never runs while another session can hold the lock, even if the
+// daemon has stopped.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,8 @@ inline BootTime boot_now() { return system_clock().now().boot; }
 std::chrono::steady_clock::time_point steady_at(BootTime moment);
 
 // Threads:  one thread.
-// Lifetime: borrows its parameters. The worker makes no other calls while this object exists.
+// Lifetime: borrows the parameters of the constructor. While this object exists, the worker must
+//           make no other calls.
 class HeldLock {
 public:
     struct Callbacks {
@@ -43,27 +45,32 @@ public:
     const SessionInfo& session() const { return session_; }
     // Until this time, no other session can hold the lock.
     BootTime deadline() const { return deadline_; }
-    // The time to stop the command: one margin before the deadline.
+    // The time at which the command is stopped: one safety margin before the deadline.
     BootTime stop_at() const;
 
-    // Continues with the deadline that another process has computed, and renews at once.
+    // Continues with the deadline that another process has computed, and renews immediately.
     void resume(BootTime deadline);
 
-    // Handles the reply to a renewal, starts the next one if it is due, and stops the command if
-    // the lock is lost. Returns the time of the next call, or nullopt if the next call is needed
-    // only when the worker has a reply.
+    // Handles the reply to a renewal, starts the next renewal if it is due, and stops the command
+    // if the lock is lost. Returns the time at which to call advance() again, or nullopt if the
+    // next call is needed only when the worker has a reply.
     std::optional<BootTime> advance();
 
-    // Whether the lock counts as lost, and whether it is known that the session does not have it.
+    // lost() returns whether the lock counts as lost. certainly_lost() returns whether it is also
+    // known that the session does not have the lock any more.
     bool lost() const { return lost_; }
     bool certainly_lost() const { return certainly_lost_; }
-    // Whether a SIGKILL follows.
+    // Whether a SIGKILL to the command is scheduled.
     bool will_kill() const { return kill_at_.has_value(); }
 
-    // Handles the reply to the release: if the lock had been lost without notice, reports it.
+    // Handles the reply to the release. If it shows that the lock had been lost before, and this
+    // object had not noticed, reports the loss.
     void released(const Result<Reply>& reply);
 
 private:
+    // The name of the resource for messages: the first resource of the request or, with --any, the
+    // resource that was granted.
+    const std::string& resource() const;
     void renew_if_due(BootTime now);
     void on_renewed(const Result<Reply>& reply);
     void stop_if_due(BootTime now);

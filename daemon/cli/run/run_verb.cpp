@@ -74,18 +74,22 @@ std::vector<std::string> command_of(const Arguments& arguments) {
 
 Result<RunPlan> plan_of(const Arguments& arguments, const Settings& settings) {
     RunPlan plan;
-    auto locks = locks_of(arguments);
-    if (!locks) return std::move(locks).error();
-    plan.locks = *std::move(locks);
+    auto request = acquire_of(arguments);
+    if (!request) return std::move(request).error();
+    plan.request = *std::move(request);
     plan.command = command_of(arguments);
     plan.principal = principal_of(arguments);
-    plan.note = arguments.get("note").value_or("");
-    const auto lease = settings.optional_duration("lease");
+    const auto lease = settings.optional_lease();
+    if (lease && *lease == no_expiry) {
+        return Error(ErrorCode::invalid_argument,
+                     "the lock of `run` ends with its command and needs a lease: give --lease a "
+                     "duration, or use `acquire --lease none`");
+    }
     if (!lease) return lease.error();
     plan.lease = *lease;
     const auto patience = patience_of(arguments, settings);
     if (!patience) return patience.error();
-    plan.patience = *patience;
+    plan.request.patience = *patience;
     const auto on_lost = settings.choice("on-lost", "term", {"term", "kill", "ignore"});
     if (!on_lost) return on_lost.error();
     plan.on_lost = *on_lost == "kill"     ? OnLost::kill
@@ -128,7 +132,7 @@ int run_verb(const Arguments& arguments) {
     const auto plan = plan_of(arguments, *settings);
     if (!plan) return fail(plan.error());
     block_signals_to_pass_on();
-    auto manager = open_manager(arguments, *settings, plan->patience);
+    auto manager = open_manager(arguments, *settings, plan->request.patience);
     if (!manager) {
         const int status = fail(manager.error());
         return status == exit_status::busy ? plan->busy_status : status;

@@ -28,8 +28,9 @@
 #include "daemon/cli/run/command.hpp"
 #include "daemon/cli/run/held_lock.hpp"
 #include "daemon/cli/run/succession.hpp"
+#include "daemon/cli/run/wait_reason_search.hpp"
 #include "wire/error_names.hpp"
-#include "wire/json_writer.hpp"
+#include "wire/json/json_writer.hpp"
 #include "wire/lock_words.hpp"
 
 namespace rocklock {
@@ -59,14 +60,15 @@ std::string mode_of(const Grant& grant) {
 std::vector<std::string> environment_of(const RunPlan& plan, const Grant& grant,
                                         const SessionInfo& session, const std::string& socket) {
     std::string resources;
-    for (const auto& lock : plan.locks) {
+    for (const auto& lock : plan.request.locks) {
         resources += (resources.empty() ? "" : "\n") + lock.resource;
     }
+    if (plan.request.any) resources = grant.locks.front().resource;
     std::vector<std::pair<std::string, std::string>> ours = {
         {"ROCKLOCK_RESOURCE", resources},
         {"ROCKLOCK_GRANT", std::to_string(number(grant.id))},
         {"ROCKLOCK_TOKEN", std::to_string(number(grant.token))},
-        {"ROCKLOCK_PRINCIPAL", plan.principal},
+        {"ROCKLOCK_PRINCIPAL", session.principal.empty() ? plan.principal : session.principal},
         {"ROCKLOCK_MODE", mode_of(grant)},
         {"ROCKLOCK_DEADLINE", format_time(grant.deadline_wall)},
         {"ROCKLOCK_SOCKET", socket},
@@ -123,7 +125,7 @@ private:
     const RunPlan& plan_;
     const int signals_;
     const int timer_;
-    // Acquires and renews. `helper_` queries the blocker and releases.
+    // Acquires and renews. `helper_` queries the blockers and releases.
     CallWorker worker_;
     CallWorker helper_;
 
@@ -131,7 +133,7 @@ private:
     std::optional<Command> command_;
     std::optional<int> status_;
     bool release_sent_ = false;
-    std::size_t shown_ = 0;
+    WaitReasonSearch wait_reasons_;
 };
 
 Runner::Runner(LockConnection& manager, const RunPlan& plan)
@@ -143,7 +145,8 @@ Runner::Runner(LockConnection& manager, const RunPlan& plan)
       }()),
       timer_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)),
       worker_(manager),
-      helper_(manager) {}
+      helper_(manager),
+      wait_reasons_(plan.request) {}
 
 Runner::~Runner() {
     ::close(signals_);
@@ -184,14 +187,11 @@ std::vector<int> Runner::next_event(std::optional<BootTime> until) {
 
 // Acquires the lock. Returns nullopt if the lock is held, otherwise an exit status.
 std::optional<int> Runner::wait_for_lock() {
-    Acquire acquire;
+    Acquire acquire = plan_.request;
     acquire.opens.emplace();
     acquire.opens->principal = plan_.principal;
     acquire.opens->lease = plan_.lease;
     acquire.opens->bound = Bound::process;
-    acquire.locks = plan_.locks;
-    acquire.patience = plan_.patience;
-    acquire.note = plan_.note;
     acquire.request_id = base64url_encode(random_bytes<16>());
     worker_.start(Call{std::move(acquire), {}, {}});
 
@@ -201,7 +201,7 @@ std::optional<int> Runner::wait_for_lock() {
         if (auto reply = worker_.take()) {
             if (!*reply) return refused(reply->error());
             auto* grant = std::get_if<Grant>(&**reply);
-            if (grant == nullptr || !grant->own_session) {
+            if (grant == nullptr || !grant->own_session || grant->locks.empty()) {
                 return refused({ErrorCode::io_error, "the daemon sent an invalid reply"});
             }
             accept_grant(std::move(*grant));
@@ -265,26 +265,17 @@ int Runner::signalled_while_waiting(int signal) {
     return exit_status::signalled + signal;
 }
 
-// Queries the holder of the next resource. show_blocker() continues until a resource has one.
+// Asks for the next resource that may block the request.
 void Runner::notice_waiting() {
-    if (plan_.quiet || helper_.busy() || shown_ >= plan_.locks.size()) return;
-    helper_.start(Call{ShowLock{plan_.locks[shown_].resource}, {}, {}});
+    if (plan_.quiet || helper_.busy()) return;
+    if (auto call = wait_reasons_.next()) helper_.start(*std::move(call));
 }
 
 void Runner::show_blocker() {
     auto reply = helper_.take();
     if (!reply) return;
-    const auto* view = *reply ? std::get_if<LockView>(&**reply) : nullptr;
-    const auto name = printable(plan_.locks[shown_].resource);
-    ++shown_;
-    if (view != nullptr && !view->holders.empty()) {
-        say("waiting for " + name + ": held by " +
-            describe_holder(view->holders.front(), system_clock().now().wall));
-    } else if (shown_ < plan_.locks.size()) {
-        notice_waiting();
-    } else {
-        say("waiting for " + name);
-    }
+    for (const auto& line : wait_reasons_.take(*reply, system_clock().now().wall)) say(line);
+    notice_waiting();
 }
 
 int Runner::start_command() {

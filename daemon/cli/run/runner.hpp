@@ -6,7 +6,7 @@
 //        └─ signal ──► 128 + n
 //
 // While the command runs, the lock is renewed as held_lock.hpp describes. If this process is killed
-// then, its supervisor continues (supervisor.hpp, succession.hpp).
+// during that time, its supervisor continues (see supervisor.hpp and succession.hpp).
 #pragma once
 
 #include "daemon/cli/lock_connection.hpp"

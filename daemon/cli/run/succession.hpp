@@ -3,9 +3,10 @@
 //     run dies ──► hold: renewing until no descendant remains ──► released ──► supervisor exits
 //             └──► kill: the same, and all descendants are killed
 //
-// The supervisor uses the session of `run`, which is bound to it, too. If the lock is lost, the
-// command is stopped as by `run`. If the supervisor dies, the kernel kills the command, and the
-// daemon releases the lock when both have ended.
+// The supervisor uses the session of `run`, which is also bound to the supervisor's process. If the
+// lock is lost, the supervisor stops the command in the same way as `run`. If the supervisor dies,
+// the kernel kills the command. The daemon releases the lock when the supervisor and the command
+// have ended.
 #pragma once
 
 #include <optional>
@@ -19,8 +20,9 @@
 
 namespace rocklock {
 
-// Continues the run of a parent process that was killed. `manager` is the parent's: only a new
-// connection to the same daemon is used. `deadline` is the last one that the parent has sent.
+// Continues the run of a parent process that was killed. `manager` is the connection of the parent:
+// it is used only to open a new connection to the same daemon. `deadline` is the last deadline that
+// the parent has sent.
 void succeed(Descendants& descendants, const LockConnection& manager, const RunPlan& plan,
              const Grant& grant, std::optional<BootTime> deadline);
 

@@ -2,14 +2,15 @@
 //
 //     run ──forks──► supervisor ──forks──► command ──► its children
 //
-// The supervisor forks the command and reports its changes to `run` over a socket. It is the reaper
-// of its descendants (PR_SET_CHILD_SUBREAPER), so an orphaned process becomes its child, even if it
-// has called setsid(). It therefore knows exactly whether descendants of the command remain. While
-// `run` lives, the supervisor only reports. If `run` dies without dismissing it, the socket is
-// closed, and the supervisor takes over: see succession.hpp.
+// The supervisor forks the command and reports its changes to `run` over a socket. It is the
+// subreaper of its descendants (PR_SET_CHILD_SUBREAPER): an orphaned descendant becomes a child of
+// the supervisor, even if the descendant has called setsid(). Therefore, the supervisor knows
+// exactly whether descendants of the command remain. While `run` lives, the supervisor only
+// reports. If `run` dies without dismissing the supervisor, the kernel closes the socket, and the
+// supervisor takes over: see succession.hpp.
 //
 // The supervisor has its own process group, so that a signal to the group of `run` does not reach
-// it, and it blocks all signals. If it is killed, the kernel kills the command.
+// it. It also blocks all signals. If the supervisor is killed, the kernel kills the command.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +23,7 @@
 
 namespace rocklock {
 
-// The program to execute, and its ends of the pipes of Command. Prepared before fork().
+// The program to execute, and the command's ends of the pipes of Command. Prepared before fork().
 struct Execution {
     std::vector<char*> words;
     std::vector<char*> environment;
@@ -33,8 +34,8 @@ struct Execution {
 // A report of the supervisor to `run`.
 struct CommandNotice {
     enum class Kind { started, ended, stopped, group_ended } kind = Kind::started;
-    // The pid of the command if it was started, or the negative errno of fork(); otherwise its
-    // status as returned by waitpid().
+    // For `started`: the pid of the command, or the negative errno of fork(). Otherwise, the status
+    // of the command as returned by waitpid().
     int value = 0;
 };
 
@@ -59,18 +60,18 @@ public:
     // Reaps the children that have ended. Returns the changes of the command and of its group. The
     // group has ended when none of its processes is a child of the supervisor.
     std::vector<CommandNotice> reap();
-    // Returns whether a process remains. A Rocklock daemon that a descendant has started is not
-    // counted, because it outlives the command on purpose.
+    // Returns whether a descendant remains. A Rocklock daemon that a descendant has started does
+    // not count, because it outlives the command on purpose.
     bool remain() const;
     void signal_group(int signal) const;
     // Kills the command's process group and all children of the supervisor, except Rocklock
-    // daemons. Children of a killed process become children of the supervisor: call it again
-    // until none remain.
+    // daemons. Children of a killed process become children of the supervisor. Therefore, call
+    // kill_children() until remain() returns false.
     void kill_children() const;
-    // Kills the command and waits for its end if it has not ended.
+    // If the command has not ended, kills it and waits for its end.
     void end_command();
-    // Ends the command's process group if its terminal stopped it, as the kernel does with a group
-    // that no shell can continue any more.
+    // If the terminal has stopped the command, ends its process group. The kernel does the same
+    // with an orphaned group, which no shell can continue.
     void end_stopped_job() const;
 
 private:
@@ -88,7 +89,7 @@ private:
 using TakeOver = std::function<void(Descendants&, std::optional<BootTime>)>;
 
 // Starts the command and supervises it. Runs in the forked process, whose only descriptors are the
-// standard ones, those of the execution, and `channel`. Exits after `run` has dismissed it, or
+// three standard ones, those of `execution`, and `channel`. Exits after `run` has dismissed it, or
 // after `take_over` has returned.
 [[noreturn]] void supervise(const Execution& execution, int channel, const TakeOver& take_over);
 

@@ -1,4 +1,4 @@
-// The entry point of the library: a Database is an open store, or a connection to a daemon.
+// The entry point of the library: a Database is either an open store or a connection to a daemon.
 #pragma once
 
 #include <chrono>
@@ -24,71 +24,87 @@ namespace rocklock {
 struct DatabaseOptions {
     // Whether to create the directory and an empty store if there is none.
     bool create_if_missing = true;
-    // With `written`, commits that are durable by default are answered when the operating system
-    // has accepted them. That is faster, but a power cut may revoke the last grants. With
-    // `deferred`, the database cannot be opened (invalid_argument).
+    // Determines when a request whose result must be durable, such as an acquire, is answered. With
+    // Durability::durable, it is answered after the sync to disk. With `written`, it is answered as
+    // soon as the operating system has accepted the commit, which is faster, but a power cut may
+    // revoke the last grants. With `deferred`, the database cannot be opened (invalid_argument).
     Durability durability = Durability::durable;
-    // Whether the directory was restored from a copy. If so, all sessions and grants in it end
-    // (`broken`, reason "restored"), and new tokens are greater than every token that the original
-    // store may have issued after the copy was made. A copy made by backup() or restore_store() is
-    // marked and does not need this option.
+    // Whether the directory was restored from a copy. If true, all sessions and grants in it end
+    // (`broken`, reason "restored"). New tokens are then greater than every token that the original
+    // store may have issued after the copy was made. Copies made by backup() or restore_store() are
+    // marked, so they do not need this option.
     bool restored = false;
-    // Whether the database has background threads. If false, the caller must renew sessions, and
-    // must call tick(), which ends the leases and wait timeouts that have expired. For simulations,
-    // and for programs that manage all their threads themselves.
+    // Whether the database has background threads. If false, the caller must call Database::tick(),
+    // which renews sessions and ends those leases and wait timeouts that have expired. Use false
+    // for simulations, and in programs that manage all their threads themselves.
     bool background = true;
-    // The maximum number of events that are kept in memory for LockService::watch(). 0: no events.
+    // The maximum number of events that are kept in memory for LockService::watch(). With 0, no
+    // events are kept and watch() fails.
     std::size_t events_kept = 0;
-    // Whether the duration of each acquire is measured (LockStatistics::acquire). This reads the
-    // clock twice for each acquire.
+    // Whether the duration of each acquire is measured (LockStatistics::acquire). The measurement
+    // reads the clock once more for each acquire.
     bool timings = false;
-    // `on_slow_wait` is called once for each request that has waited this long and still waits, on
-    // a thread of the database. Zero: never.
+    // If a request has waited for this time and still waits, `on_slow_wait` is called for it once,
+    // on a thread of the database. With zero, it is never called.
     std::chrono::milliseconds slow_wait{0};
     std::function<void(const SlowWait&)> on_slow_wait;
-    // The limits of each user, for a server. Default: no limits.
+    // The limits of each user, for a server. The default is no limits.
     UserLimits user_limits{};
+    // Whether the usage of each user is counted even if there is no limit. Must be true if
+    // `user_limits` contains no limit and set_user_limits() will set one later.
+    bool count_users = false;
+    // The time for which the history, drafts and the audit log are kept.
+    Retention retention{};
     // For tables: the time from the start of one sweep for expired items to the start of the next.
     std::chrono::milliseconds sweep_period{10'000};
-    // For tables: the region in their ARNs, such as "eu-west-1"; must satisfy is_region(). A
-    // request with an ARN of another region does not find its table.
+    // For tables: the region in their ARNs (Amazon resource names), such as "eu-west-1". Must
+    // satisfy is_region(). An ARN with another region matches no table.
     std::string region = "local";
-    // For tables: faults to inject, to test the programs that use the tables.
+    // For tables: faults to inject, for tests of programs that use the tables.
     Rehearsal rehearsal;
-    // The clock; none: the clock of the machine. Must outlive the database.
+    // The clock; must outlive the database. If null, the clock of the machine is used.
     Clock* clock = nullptr;
-    // For open() only. Its `create_if_missing` is ignored; the member above applies.
+    // For Database::open() only. RocksdbOptions::create_if_missing is ignored;
+    // DatabaseOptions::create_if_missing applies instead.
     RocksdbOptions rocksdb;
 };
 
 // Options of Database::connect().
 struct ConnectOptions {
-    // The maximum time that a call waits for a connection, and for a response in addition to the
-    // wait timeout of the request. Renewals, releases and closings of sessions wait for a shorter
-    // time.
+    // The maximum time that a call waits for a connection, and the maximum time that it waits for a
+    // response after the wait timeout of its request. Renewals, releases and closings of sessions
+    // wait for a shorter time.
     std::chrono::milliseconds patience{10'000};
-    // Whether the database has background threads. If false, the caller must renew sessions, or
-    // call tick().
+    // Whether the database has background threads. If false, the caller must call Session::renew()
+    // for each session, or call Database::tick().
     bool background = true;
-    // The clock; none: the clock of the machine. Must outlive the database.
+    // The clock; must outlive the database. If null, the clock of the machine is used.
     Clock* clock = nullptr;
+    // Used if the socket path is empty and the selected manager is the private daemon of this user:
+    // whether to start this daemon if it is not running. It is then started by connect(), and again
+    // later if a call or a renewal needs it. Other managers are started by the system.
+    bool start = false;
+    // Used if the socket path is empty: the program `rocklock`, as a path or as a name that is
+    // searched for in PATH. The program selects the manager and starts the daemon.
+    std::string program = "rocklock";
 };
 
 // An open store, or a connection to a daemon.
 //
-// Threads:    thread-safe. In a child after a fork, calls fail with store_in_use; the child may
-//             destroy its copies.
-// Lifetime:   must outlive its sessions and guards. After a move, calls to the old object fail
-//             with invalid_argument.
-// Durability: a grant is synced to the disk before it is answered (with Durability::durable). A
-//             release may be lost in a crash; the grant then ends with its lease. A renewal is
-//             accepted by the operating system before it returns.
+// Threads:    thread-safe. In a child process after a fork, calls fail with store_in_use; the child
+//             may destroy its copies of the objects.
+// Lifetime:   must outlive its sessions and guards. After a move, calls of the moved-from object
+//             fail with invalid_argument.
+// Durability: with Durability::durable, a grant is synced to disk before acquire() returns it. A
+//             release may be lost in a crash; the grant then ends with its lease. The operating
+//             system has accepted a renewal before the renewal returns.
 class ROCKLOCK_API Database {
 public:
-    // Opens the store in a directory. One process can have it open at a time.
+    // Opens the store in a directory. Only one process at a time can have a store open.
     //
-    // Errors: store_in_use (with the pid), not_a_store, read_only, newer_format, corrupt, no_space,
-    //         io_error. If open() fails, it changes nothing.
+    // Errors: invalid_argument (an option), store_in_use (with the pid), not_a_store, read_only,
+    //         newer_format, corrupt, no_space, io_error. If open() cannot open an existing store,
+    //         no committed data is changed.
     static Result<Database> open(const std::string& directory, DatabaseOptions options = {});
     // Creates a store in memory. It is lost when the object is destroyed. Errors: invalid_argument.
     static Result<Database> in_memory(DatabaseOptions options = {});
@@ -96,57 +112,78 @@ public:
     // and those of the storage.
     static Result<Database> open_on(std::unique_ptr<Storage> storage, DatabaseOptions options = {});
 
-    // Connects to the daemon that listens on a Unix socket and uses its store. The functions below
-    // work as documented, with these differences:
-    //   - After a connection is lost, the client reconnects and repeats the requests that can be
-    //     repeated safely. In addition to the errors below, a call can fail with `unreachable` if
-    //     the request had no effect, and with `indeterminate` if it is unknown whether it had one.
-    //   - The client counts a lease from the time at which it requested the lease, so the lease
-    //     ends slightly earlier for the client than for the daemon.
-    //   - The daemon pushes the notices about the grants of a session when they are decided. Those
-    //     that are decided while there is no connection are received with the next renewal.
-    //   - The grants of a session outlive the connection: close() does not release them. They end
+    // Connects to the daemon that listens on a Unix socket; the daemon has the store. If the path
+    // is empty, connects to the manager that the command line would use (docs/cli.md, "Selecting
+    // the daemon"). `rocklock status` shows which manager that is.
+    //
+    // The functions below work as documented, with these differences:
+    //   - If the connection is lost, the client connects again and repeats those requests that can
+    //     be repeated safely. In addition to the errors below, a call can fail with `unreachable`
+    //     if its request had no effect, and with `indeterminate` if it is unknown whether the
+    //     request had an effect.
+    //   - The client counts a lease from the time at which it sent the request. For the client, the
+    //     lease therefore ends slightly earlier than for the daemon.
+    //   - The daemon sends notices about the grants of a session as soon as the events are decided.
+    //     Notices about events while there was no connection arrive with the next renewal.
+    //   - The grants of a session outlive the connection. close() does not release them; they end
     //     with the lease of the session.
     //   - Functions that cannot return an error (classes(), statistics()) return empty values while
     //     the daemon is unreachable.
     //   - Only administrators of the daemon may break grants, end sessions with end_session() and
     //     the two functions after it, make backups, change classes and bind tables. For other
-    //     users, these calls fail with access_denied. Administrators may also steal from classes
-    //     with StealPolicy::never. Breaks are recorded with the user's name.
-    //   - backup() makes the daemon write the copy, on its machine and as its user. The call has no
-    //     time limit; it fails if the connection is lost. It fails with store_in_use while another
-    //     backup runs.
-    //   - With service(), grants() and requests work only for sessions with a secret that was
-    //     passed to or returned by this object. OpenSession::processes may contain at most one
-    //     process; JoinProcess adds more.
-    //   - With ConnectOptions::background off, tick() renews sessions and handles those with an
-    //     expired lease. Waits for locks do not need tick().
+    //     users, these calls fail with access_denied. Exceptions for single classes are
+    //     LockClass::break_by and LockClass::bind_by. Administrators may also steal from classes
+    //     with StealPolicy::never. The audit log records a break with the name of the user.
+    //   - backup() makes the daemon write the copy, on the daemon's machine and as the daemon's
+    //     user. The call has no time limit. It fails if the connection is lost, and with
+    //     store_in_use while another backup runs.
+    //   - tables() returns the daemon's tables. A LockProof must name a session that was opened or
+    //     resumed by this object; otherwise the request fails with not_owner. If the connection is
+    //     lost, reads and transactions with an idempotency token are repeated. list_drafts() and
+    //     the functions after it require an open session of the principal, or administrator rights.
+    //     sweep_expired() fails with invalid_argument. get_cached_item() returns none,
+    //     begin_write() null, and user_usage() an empty list.
+    //   - The object that service() returns can send a request for a session, and return its
+    //     grants(), only if the secret of the session was passed to this Database or returned by
+    //     it. OpenSession::processes may contain at most one process; JoinProcess adds more.
+    //   - If ConnectOptions::background is false, tick() renews sessions and handles those whose
+    //     lease has expired. Waits for locks do not need tick().
     //
-    // Errors: unreachable (also if the path is too long), invalid_argument (a negative patience).
-    static Result<Database> connect(const std::string& socket_path, ConnectOptions options = {});
+    // Errors: unreachable (also if the path is too long, or the program is not found),
+    //         invalid_argument (a negative patience, or an invalid configuration), access_denied
+    //         (this user may not connect to the configured manager).
+    static Result<Database> connect(const std::string& socket_path,
+                                    const ConnectOptions& options = {});
 
     Database(Database&&) noexcept;
     Database& operator=(Database&&) noexcept;
     // Closes the database and ignores errors; call close() to see them.
     ~Database();
 
-    // Opens a session with automatic renewal. Errors: invalid_argument (the principal, the lease,
-    // or times that violate the constraints of SessionOptions), limit_exceeded (note and metadata),
-    // io_error, no_space, closing.
+    // Opens a session, by default with automatic renewal. Errors: invalid_argument (the principal,
+    // the lease, or times that violate the constraints of SessionOptions), limit_exceeded (the size
+    // of note and metadata, or a limit of the user), io_error, no_space, closing.
     Result<Session> open_session(std::string_view principal, SessionOptions options = {});
-    // Resumes a session that was detached, or that outlived its process, and renews it. `lease`,
-    // `note` and `metadata` of `options` are ignored: the session keeps its own. Errors: not_owner,
-    // session_expired, session_not_found, invalid_argument, io_error, no_space, closing.
+    // Resumes and renews a session that was detached or has outlived its process. The members
+    // `lease`, `note` and `metadata` of `options` are ignored: the session keeps its values.
+    // Errors: not_owner, session_expired, session_not_found, invalid_argument, io_error, no_space,
+    // closing.
     Result<Session> resume_session(const SessionCredentials& credentials,
                                    SessionOptions options = {});
 
-    // Adds a class, or replaces the class with the same pattern. It takes effect immediately.
-    // Errors: invalid_argument; kind_mismatch if a resource in use would change between modes and
-    // permits, or would have fewer permits.
+    // Adds a class, or replaces the class that has the same pattern. The change takes effect
+    // immediately. Errors: invalid_argument; kind_mismatch if a resource in use would change
+    // between modes and permits, or would get fewer permits.
     Result<LockClass> put_class(const LockClass& lock_class);
-    // Deletes a class and returns it. Errors: invalid_argument if there is none with this pattern;
-    // otherwise as put_class().
+    // Deletes a class and returns it. Errors: invalid_argument if no class has this pattern, or if
+    // the class is drained; and kind_mismatch as for put_class().
     Result<LockClass> delete_class(std::string_view pattern);
+    // Drain and resume a class; see DrainClass. `by` is the name of the administrator for the audit
+    // log; a daemon records the name of the caller's user instead. Errors: invalid_argument if no
+    // class has this pattern, or if `by` is empty; access_denied.
+    Result<LockClass> drain_class(std::string_view pattern, std::string_view reason,
+                                  std::string_view by);
+    Result<LockClass> resume_class(std::string_view pattern, std::string_view by);
     // Returns the classes, most specific first.
     std::vector<LockClass> classes() const;
 
@@ -160,61 +197,79 @@ public:
     // the order in which they were opened. Errors: io_error.
     Result<std::vector<SessionView>> sessions(std::string_view principal = {}) const;
     LockStatistics statistics() const;
-    // Ends a grant of another session. `by` and `reason` are stored in the audit log and reported
-    // to the holder. Errors: as Break.
+
+    // Each of the next three functions changes the option of DatabaseOptions that it names, while
+    // the database is open. If a limit is lowered below the current usage of a user, the user keeps
+    // its sessions, grants and data, but cannot add more. A new `slow_wait` applies to waits that
+    // begin after the call.
+    //
+    // Errors: invalid_argument   a member of `retention` is invalid; or `limits` contains a limit,
+    //                            but users are not counted; or the database is a connection to a
+    //                            daemon, which reads its settings from its configuration file
+    Result<void> set_user_limits(const UserLimits& limits);
+    Result<void> set_retention(const Retention& retention);
+    Result<void> set_slow_wait(std::chrono::milliseconds slow_wait);
+
+    // Ends a grant. `by` and `reason` are stored in the audit log and reported to the holder. The
+    // errors are those of Break.
     Result<Released> break_grant(GrantId grant, std::string_view by, std::string_view reason);
 
-    // Ends a session and all of its grants. Errors: as EndSession.
+    // Ends a session and all of its grants. The errors are those of EndSession.
     Result<ClosedSession> end_session(const SessionId& session, std::string_view by,
                                       std::string_view reason);
-    // Ends all sessions of a principal one after the other. If sessions were opened meanwhile, ends
-    // these too, in up to five rounds in total. Returns the number of ended sessions. After an
-    // error, the sessions that were ended before the failed one stay ended. Errors: as EndSession.
+    // Ends all sessions of a principal, one after the other. If sessions of the principal are
+    // opened during the call, ends them too, in at most five rounds. Returns the number of ended
+    // sessions. If the call fails, the sessions that it has already ended stay ended. The errors
+    // are those of EndSession.
     Result<std::uint64_t> end_sessions(std::string_view principal, std::string_view by,
                                        std::string_view reason);
-    // As end_sessions(), for all sessions that a user of the machine has opened (SessionView::uid).
+    // As end_sessions(), but for all sessions that a user of the machine has opened
+    // (SessionView::uid).
     Result<std::uint64_t> end_sessions_of_user(std::uint32_t uid, std::string_view by,
                                                std::string_view reason);
 
-    // Returns the tables in the same store; the pointer is valid as long as the database. After the
-    // first call, expired items are deleted in the background. After close(), the tables fail with
-    // `closing`. Errors: invalid_argument after connect(); the tables of a daemon are accessed over
-    // HTTP, with any SDK for DynamoDB.
+    // Returns the tables in the store. The pointer is valid until the database is destroyed. After
+    // close(), the functions of the tables fail with `closing`. From the first call of tables() on,
+    // expired items are deleted in the background if DatabaseOptions::background is true.
     Result<TableService*> tables();
 
     // Bind a table to resources, and remove its binding, as the functions of TableService with
-    // these names do. After connect(), these functions require administrator rights.
+    // these names do. With a daemon, these functions require administrator rights, or the right of
+    // LockClass::bind_by.
     Result<TableBinding> bind_table(const TableBinding& binding);
     Result<TableBinding> unbind_table(const std::string& table);
     // Returns all bindings. Requires no special rights.
     Result<std::vector<TableBinding>> bindings() const;
-    // Returns show() of the resource to which an item of a bound table belongs. Errors: as show()
-    // and tables(); invalid_argument if the table is not bound or `key` is not a key of the table.
+    // Returns the result of show() for the resource to which an item of a bound table belongs.
+    // Errors: those of show() and tables(); invalid_argument if the table is not bound, or if `key`
+    // is not a key of the table.
     Result<LockView> who_edits(const std::string& table, const AttributeMap& key);
 
-    // Returns the interface for requests, for servers and tools. It executes all lock requests and
-    // queries above, and others. Must not be called after the database was moved from.
+    // Returns the interface of the lock manager, for servers and tools. It executes all requests
+    // and queries in <rocklock/lock.hpp>. service() must not be called after the database was moved
+    // from.
     LockService& service();
-    // Returns the storage of the records, for inspection and tests. Must not be called after the
-    // database was moved from. After connect(), returns a closed storage, since the daemon has the
-    // records.
+    // Returns the storage of the records, for inspection and tests. storage() must not be called
+    // after the database was moved from. If the database is a connection to a daemon, the daemon
+    // has the records, and the returned storage is closed.
     Storage& storage();
 
     // Makes a consistent copy of the store in `directory`, which must not exist or must be empty.
-    // Other calls continue meanwhile. The first open of the copy acts as with
+    // Other calls are not blocked meanwhile. The first open of the copy has the effects of
     // DatabaseOptions::restored. Errors: invalid_argument (the directory, or a store that is not on
     // a disk), store_in_use (another backup writes into the directory), io_error, no_space,
     // read_only.
     Result<void> backup(const std::string& directory);
 
-    // If DatabaseOptions::background is false: does the work that is due and returns the time at
-    // which tick() must be called again. Returns none if no work depends on time.
+    // For databases without background threads (DatabaseOptions::background): does the work that is
+    // due. Returns the time at which tick() must be called again, or none if no work depends on the
+    // time.
     std::optional<BootTime> tick();
 
-    // Completes all waiting requests with `closing`, then writes and syncs all queued commits.
-    // Sessions keep their leases. Later calls fail with `closing`. Errors: those of the storage;
-    // the database is closed nevertheless. A second call, even a concurrent one, succeeds
-    // immediately.
+    // Completes all waiting requests with the error `closing`, then writes and syncs all queued
+    // commits. Sessions and their leases continue in the store. Later calls fail with `closing`.
+    // Errors: those of the storage; the database is closed nevertheless. A second call of close(),
+    // even a concurrent one, succeeds immediately.
     Result<void> close();
 
 private:

@@ -1,9 +1,10 @@
 // The requests and the responses of the lock manager.
 //
-// A session is a business transaction of a principal; its grants are renewed and expire together. A
-// grant is the right of one session to a set of resources, each in its own mode, with one token. A
-// request that ends or changes a lock names the grant, not the resource. It therefore cannot affect
-// a lock that another session has acquired in the meantime.
+// A session is the lifetime of a client's locks and belongs to a principal; its grants are renewed
+// and expire together. A grant is the right of one session to one or more resources. Each resource
+// has its own mode, and the grant has one fencing token for all of them. A request that ends or
+// changes a lock names the grant and not the resource. The request therefore cannot affect a lock
+// that another session has acquired on the resource in the meantime.
 //
 //     request ──► waiting ──► held ──► released | expired | stolen | broken | transferred
 //                    └──► refused | patience expired | cancelled | deadlock
@@ -24,6 +25,7 @@
 
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
+#include <rocklock/lock_class.hpp>
 #include <rocklock/notices.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/statistics.hpp>
@@ -36,70 +38,10 @@ namespace rocklock {
 // The value of `patience` for a wait without a time limit.
 inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds::max();
 
-// ---- Classes: the policy of a kind of resource ----
-
-// The three types of Fowler's Pessimistic Offline Lock. The policy determines the mode for an
-// intent:
-//
-//                        to edit       to read
-//     exclusive_write    write         no lock: the request fails with invalid_argument
-//     exclusive_read     exclusive     exclusive
-//     read_write         write         read
-enum class Policy : std::uint8_t { exclusive_write, exclusive_read, read_write };
-
-// Names of the enumerators, as above. The parsers return none if `text` is not such a name.
-ROCKLOCK_API std::string_view to_string(Policy policy);
-ROCKLOCK_API std::string_view to_string(StealPolicy policy);
-ROCKLOCK_API std::optional<Policy> parse_policy(std::string_view text);
-ROCKLOCK_API std::optional<StealPolicy> parse_steal_policy(std::string_view text);
-
-// A resource that is locked together with another one.
-struct Dependant {
-    std::string resource;
-    // Must be `read` or `write`.
-    Mode mode = Mode::read;
-    friend bool operator==(const Dependant&, const Dependant&) = default;
-};
-
-// The settings of all resources that match a pattern. If several patterns match a name, the most
-// specific one applies: they are compared element by element from the left, and a literal element
-// is more specific than `*`.
-struct LockClass {
-    // A path. The element `*` matches exactly one element of any value.
-    std::string pattern;
-    Policy policy = Policy::exclusive_write;
-    // The lease of a session that is opened for one grant, if the request does not specify a lease.
-    std::chrono::milliseconds lease = limits::lease_default;
-    // A session with a longer lease cannot lock the resource. Zero: only limits::lease_max applies.
-    std::chrono::milliseconds max_lease{0};
-    // A grant ends this long after it was given, however often it is renewed. Zero: no limit.
-    std::chrono::milliseconds max_hold{0};
-    // A released resource is not granted again before this time has passed since its grant.
-    std::chrono::milliseconds min_hold{0};
-    // After a lock expires or is broken, the resource is not granted for this long. Zero: no delay.
-    std::chrono::milliseconds lock_delay{0};
-    StealPolicy steal = StealPolicy::never;
-    // With `idle`: how long the holder must have been inactive. With `ask`: how long the holder may
-    // take to answer. 1 ms to 30 days with these two, otherwise zero.
-    std::chrono::milliseconds steal_after{0};
-    // The resources that are locked together with a resource of this class if it is locked in
-    // `write` or `exclusive`.
-    std::vector<Dependant> dependants;
-    // The maximum number of waiters for one resource: 1 to limits::waiters_total.
-    std::uint32_t queue_limit = limits::waiters_per_resource;
-    // If greater than zero, each resource of the class has this number of permits and no modes.
-    std::uint32_t permits = 0;
-    // If a holder's lock has expired, or was stolen or broken, its writes to a bound table are
-    // refused and kept as drafts: <rocklock/items/drafts.hpp>.
-    bool drafts = false;
-
-    friend bool operator==(const LockClass&, const LockClass&) = default;
-};
-
 // ---- Requests ----
 
-// The object whose end also ends the session, in addition to the end of its lease. Used by the
-// daemon only; in a program that embeds the library, the value has no effect.
+// The event that ends a session in addition to its lease: the end of its processes or of its
+// connection. Only the daemon uses it. It has no effect in a program that embeds the library.
 enum class Bound : std::uint8_t { none, process, connection };
 
 // A process. The start time distinguishes it from a later process with the same number.
@@ -112,7 +54,7 @@ struct ProcessId {
 
 struct SessionInfo {
     SessionId id;
-    // Zero in the responses to RenewSession and JoinProcess.
+    // All bytes are zero in the responses to RenewSession and JoinProcess.
     Secret secret;
     std::chrono::milliseconds lease{};
     std::chrono::milliseconds remaining{};
@@ -122,42 +64,46 @@ struct SessionInfo {
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;
     std::vector<TakeOverAnswer> answers;
-    // Set by LockService::authenticate() only; never sent over a socket.
+    // The principal. Set by LockService::authenticate(), and in the response to the opening of a
+    // session if the server has changed the principal. Otherwise empty.
     std::string principal;
+    // The user that opened the session. Set by authenticate() only; not sent to clients.
+    std::uint32_t uid = 0;
 };
 
 struct OpenSession {
     using Answer = SessionInfo;
-    // The principal of the session: 1 to 1,024 bytes of UTF-8. Its name outlives the process.
+    // The name of the session's principal: 1 to 1,024 bytes of UTF-8.
     std::string principal;
-    // If none, limits::lease_default.
+    // If none, the lease is limits::lease_default. With `no_expiry`, the session has no lease;
+    // `bound` must then be `none`, and at least one class must have LockClass::no_expiry.
     std::optional<std::chrono::milliseconds> lease;
     Bound bound = Bound::none;
-    // For Bound::process. The session ends when all of these processes have ended.
+    // With Bound::process, the session ends when all of these processes have ended.
     std::vector<ProcessId> processes;
-    // The user and the process of the caller, as reported by the kernel; shown to other clients.
+    // The user and the process of the caller, which other clients see. A server sets the values
+    // that the kernel reports.
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
     std::string note;
     Metadata metadata;
-    // If a retry has the same id and the same caller, it gets the same session. If its parameters
-    // differ, it fails with parameter_mismatch. Empty: no id.
+    // If not empty, a repetition by the same caller with the same id gets the same session, or
+    // fails with parameter_mismatch if its other parameters differ. At most 256 bytes.
     std::string request_id;
 };
 
 struct RenewSession {
     using Answer = SessionInfo;
     SessionId session;
-    // The new lease of the session. None: the lease does not change.
+    // The new lease of the session. If none, the lease does not change. Must not be `no_expiry`.
     std::optional<std::chrono::milliseconds> lease;
     std::optional<std::string> note;
     std::optional<Metadata> metadata;
-    // For a server that was stalled and then reads this renewal: the last time before the stall at
-    // which the server could have read it. The renewal succeeds if the session had not expired
-    // then. The new deadline is computed from the current time.
+    // Set by a server that was stalled and may have read this renewal late: the last time before
+    // the stall at which the server was running. The renewal succeeds if the session had not
+    // expired at that time. The new deadline is computed from the current time.
     std::optional<BootTime> as_of;
-    // Reports that a person is working in the session. It then counts as active for
-    // StealPolicy::idle. A plain renewal only shows that the program is running.
+    // Whether a person is working in the session: it then counts as active (StealPolicy::idle).
     bool active = false;
 };
 
@@ -169,33 +115,34 @@ struct JoinProcess {
 };
 
 struct ClosedSession {
-    // The grants that the end of the session released.
+    // The grants that ended with the session.
     std::vector<GrantId> released;
 };
 struct CloseSession {
     using Answer = ClosedSession;
     SessionId session;
-    // For servers: why they close the session. Recorded for the grants that end with it.
+    // The reason for which a server closes the session; recorded for the grants that end with it.
     std::string reason{};
 };
 
 struct LockRequest {
     std::string resource;
-    // At most one of `mode`, `to` and `modes` may be set. If none is set, `to` is `edit`.
+    // At most one of `mode`, `to` and `modes` may be set. If none is, `to` is Intent::edit.
     std::optional<Mode> mode{};
     std::optional<Intent> to{};
     // Whether the lock also covers everything below this path.
     bool subtree = false;
-    // The number of permits if the class counts permits; 0 means 1. Must be 0 for other classes.
+    // The number of permits, if the class counts permits; 0 means 1. Must be 0 for other classes.
     std::uint32_t permits = 0;
     // For Acquire only: different modes in order of preference. The lock gets the first mode in
-    // which neither the lock itself nor its dependants conflict. If every mode conflicts, the lock
-    // gets the last one, and the request waits or is refused as if it had named that mode alone.
-    // The grant reports the mode. The mode is chosen once: a request that waits keeps its mode.
+    // which neither the lock itself nor its dependants conflict with other sessions. If there is a
+    // conflict in every mode, the lock gets the last mode, and the request waits or is refused as
+    // if it had named only the last mode. The mode is chosen when the request arrives; a request
+    // that waits keeps its mode. The grant contains the chosen mode.
     //
-    // If the request is invalid in the strongest of its modes, it is refused; the other modes are
-    // not tried. With Held::join and Held::count, a grant suffices that covers the weakest of the
-    // modes.
+    // If the request is invalid in the strongest of its modes, it is refused, and the other modes
+    // are not tried. With Held::join and Held::count, a grant of the session satisfies the lock if
+    // it covers the weakest of the modes.
     std::vector<Mode> modes{};
 };
 
@@ -204,80 +151,101 @@ struct GrantedLock {
     Mode mode = Mode::write;
     bool subtree = false;
     std::uint32_t permits = 0;
-    // The resource that has this one as a dependant; empty if the request named this one itself.
+    // If this resource was locked as a dependant: the resource that required it. Empty if the
+    // request named this resource.
     std::string cause;
 };
 
 struct Grant {
     GrantId id{};
-    // The token that a write must present; see <rocklock/lock_proof.hpp>.
+    // The fencing token that a write must present; see <rocklock/lock_proof.hpp>.
     Token token{};
     SessionId session;
     std::vector<GrantedLock> locks;
     // Whether the request had to wait.
     bool waited = false;
-    // The count that `Held::count` maintains; otherwise 0.
+    // The number of additional acquires with Held::count. A release decrements the count if it is
+    // greater than 0; otherwise the release ends the grant.
     std::uint32_t count = 0;
     // The time until the session's deadline or until `cap`, whichever is earlier.
     std::chrono::milliseconds remaining{};
     BootTime deadline;
     WallTime deadline_wall;
-    // With a `max_hold`: the time at which the grant ends, however often it is renewed.
+    // The time at which the grant ends even if the session is renewed. None without a `max_hold`.
     std::optional<BootTime> cap;
-    // In the response to a repeated request: how the grant has ended, if it has.
+    // In the response to a repeated request: how the grant has ended. None if it has not ended.
     std::optional<Ending> ended;
-    // The credentials of the session that was opened for this grant alone.
+    // The session that was opened for this grant alone (Acquire::opens), with its secret.
     std::optional<SessionInfo> own_session;
 };
 
 struct Acquire {
     using Answer = Grant;
-    // The session that will own the grant. Without it, `opens` opens a session for this grant
-    // alone, which ends together with the grant.
+    // The session that will own the grant. If none, `opens` opens a session for this grant alone,
+    // which ends together with the grant.
     std::optional<SessionId> session;
     std::optional<OpenSession> opens;
-    // 1 to 100 different resources. Either all are granted or none.
+    // 1 to 100 different resources. Either all are granted or none, unless `any` is set.
     std::vector<LockRequest> locks;
-    // Zero: do not wait. no_limit: wait without a limit.
+    // The wait timeout. Zero means not to wait, `no_limit` to wait without a limit.
     std::chrono::milliseconds patience{0};
     Held held = Held::refuse;
-    // Shown to other clients; has precedence over the note of the session.
+    // Shown to other clients. If empty, they see the note of the session.
     std::string note;
     Metadata metadata;
-    // The grant ends this long after it was given, or earlier if a class has a shorter max_hold.
+    // The maximum time from the grant to its end; a shorter max_hold of a class has precedence.
     std::optional<std::chrono::milliseconds> max_hold;
-    // If a retry has the same id and equal `locks`, `held` and `max_hold`, it gets the same grant.
-    // If the first request still waits, it is cancelled, and the retry takes its place in the
-    // queue. If the members differ, the retry fails with parameter_mismatch. At most 256 bytes.
-    // Empty: no id.
+    // The minimum time from the grant until its resources can be granted again to any session, even
+    // if they are released earlier. It does not apply to dependants. If the class of a resource has
+    // a longer min_hold, the longer time applies to this resource.
+    std::optional<std::chrono::milliseconds> min_hold{};
+    // If not empty, a repetition of the request with the same id gets the grant of the first
+    // request. If the first request still waits, it is cancelled, and the repetition takes its
+    // place in the queue. If `locks`, `held`, `max_hold`, `min_hold` or `any` differ, the
+    // repetition fails with parameter_mismatch. At most 256 bytes.
     std::string request_id;
+    // If true, exactly one of `locks` is granted, with its dependants: the first one, in the order
+    // of `locks`, that can be granted now. If none can be granted now, the request waits in the
+    // queues of all of them and gets the first one that becomes available. `modes` is not allowed.
+    //
+    // With Held::refuse, locks that the session already holds are skipped; if it holds all of them,
+    // the request fails with already_held. With Held::join and Held::count, the first lock that a
+    // grant of the session covers is used.
+    bool any = false;
+    // The request waits as if it had arrived limits::priority_step earlier for each unit of its
+    // priority. If the priority is greater than LockClass::max_priority for a resource that the
+    // request needs, the request fails with invalid_argument.
+    std::uint32_t priority = 0;
 };
 
-// Changes the modes of a held grant. A downgrade takes effect immediately and keeps the token. An
-// upgrade waits for the other holders, ahead of the queue, and gets a new token. A conversion that
-// fails does not change the grant. Errors: conflict, patience_expired, deadlock, queue_full,
-// limit_exceeded; kind_mismatch if the grant has permits; invalid_argument also if another
-// conversion of the grant waits.
+// Changes the modes of a grant. A downgrade takes effect immediately and keeps the token. An
+// upgrade waits only for the current holders, ahead of the requests in the queue, and the grant
+// then gets a new token. A conversion that fails does not change the grant.
+//
+// Errors: conflict, patience_expired, deadlock, queue_full, limit_exceeded, class_draining (an
+// upgrade); kind_mismatch if the grant has permits; invalid_argument, also if another conversion of
+// the grant waits.
 struct Convert {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
-    // The new mode of all locks except dependants, which keep their modes. Without it, `locks`
-    // names some of the grant's resources, each with its new mode.
+    // The new mode of all locks except dependants, which keep their modes. If none, `locks`
+    // contains resources of the grant, each with its new mode.
     std::optional<Mode> mode;
     std::vector<LockRequest> locks;
-    // Zero: do not wait. no_limit: wait without a limit.
+    // The wait timeout. Zero means not to wait, `no_limit` to wait without a limit.
     std::chrono::milliseconds patience{0};
-    // As in Acquire. Only the request id of the last conversion of a grant is remembered.
+    // As in Acquire, but only the id of the last conversion of the grant is remembered.
     std::string request_id;
 };
 
 struct Released {
-    // `released`; `held` if only the count was decremented; `broken` after Break; otherwise how the
-    // grant had ended before.
+    // `released`; `held` if only the count was decremented; `broken` after Break. If the grant had
+    // ended before the request: how it had ended.
     Outcome outcome = Outcome::released;
+    // The new count, if the outcome is `held`.
     std::uint32_t count = 0;
-    // If the grant had ended before: the principal that ended it, the reason and the time.
+    // If the grant had ended before: by which principal, why and when.
     std::string by{};
     std::string reason{};
     std::optional<WallTime> at{};
@@ -288,8 +256,10 @@ struct Release {
     GrantId grant{};
 };
 
-// Transfers a grant to another session in one step. The receiver's grant has a new id and token.
-// Errors: session_not_found for the receiver; conflict if other grants of the sender's session
+// Transfers a grant from `session` to the session `to` in one step. The receiver's grant has a new
+// id and a new token.
+//
+// Errors: session_not_found if the receiver does not exist; conflict if other grants of `session`
 // conflict with the transferred locks; deadlock.
 struct Transfer {
     using Answer = Grant;
@@ -298,32 +268,39 @@ struct Transfer {
     SessionId to;
 };
 
-// Ends the grant of another session and gives its locks to this session, in one step and ahead of
-// the waiters, if the classes of all its resources allow it. If a class has StealPolicy::ask, the
-// first Steal of a principal asks the holder: it is refused, the holder receives `Wanted`, and the
-// error's retry_after says when to retry.
+// Ends the grant of another session and gives its locks to `session` in one step, ahead of all
+// waiters. The classes of all resources of the grant must allow the steal. If a class has
+// StealPolicy::ask, the first Steal of a principal only asks the holder: the holder receives a
+// Wanted notice, and the request fails with steal_refused. Error::retry_after is then the time
+// after which to retry.
 //
-// Errors: steal_refused   Facts: policy, retry_after
+// Errors: steal_refused   see the facts policy, retry_after and blockers
 //         grant_ended
-//         access_denied   `force` is set, but `administrator` is not
+//         access_denied   `force` is set and `administrator` is not; or a class has a `steal_by`
+//                         that does not name the caller
 //         already_held    the grant belongs to this session
 //         conflict        other grants of the holder's session conflict with the stolen locks
 //         deadlock
-//         limit_exceeded  100 other principals have asked for the grant, or a limit of the user
+//         limit_exceeded  100 other principals have asked for it, or a limit of the user is
+//                         exceeded
 struct Steal {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
     // Reported to the holder and stored in the audit log; must not be empty.
     std::string reason;
-    // `administrator`: the session may also steal from a class with StealPolicy::never. `force`,
-    // for administrators only: the session need not ask or wait.
+    // With `administrator`, the session may also steal from a class with StealPolicy::never. With
+    // `force`, which requires `administrator`, the session need not ask or wait.
     bool administrator = false;
     bool force = false;
+    // Set by servers: the user and the groups of the caller, for LockClass::steal_by. If none,
+    // steal_by is not checked.
+    std::optional<std::vector<std::string>> identities{};
 };
 
-// Ends a grant of another session. For administrators. Errors: grant_ended; not_owner if the grant
-// is unknown.
+// Ends a grant. Allowed to administrators, and to users and groups that the classes of all its
+// resources name in break_by. Errors: grant_ended; not_owner if the grant is unknown;
+// access_denied.
 struct Break {
     using Answer = Released;
     GrantId grant{};
@@ -331,10 +308,12 @@ struct Break {
     std::string reason;
     // The name of the administrator; must not be empty.
     std::string by;
+    // As in Steal, for LockClass::break_by.
+    std::optional<std::vector<std::string>> identities{};
 };
 
-// Ends a session and all of its grants, as if each were broken. For administrators. Errors:
-// session_not_found; session_expired if the session has ended.
+// Ends a session and all of its grants; their outcome is `broken`. Requires administrator rights.
+// Errors: session_not_found; session_expired if the session has already ended.
 struct EndSession {
     using Answer = ClosedSession;
     SessionId session;
@@ -344,16 +323,16 @@ struct EndSession {
     std::string by;
 };
 
-// The holder's answer to all sessions that want its grant: those that asked to take it over and
-// those that wait for it. It counts as activity of the holder's session, and has no other effect if
-// no session wants the grant. The last answer applies until the grant ends.
+// Answers all sessions that want a grant of `session`: those that have asked to take it over, and
+// those that wait for it. The last answer applies until the grant ends. The request counts as
+// activity of `session` (StealPolicy::idle), even if no other session wants the grant.
 //
-// If `allow` is true, each session that has asked may now steal the grant, and the holder keeps it
-// until one does. If no session has asked but sessions wait, the grant is released, even if its
-// count is greater than 1.
+// If `allow` is true, each session that has asked may now steal the grant; the holder keeps the
+// grant until one of them steals it. If sessions wait for the grant and none has asked, the grant
+// is released, even if its count is greater than 0.
 //
-// If `allow` is false, a session that has asked may not steal the grant, and may ask again after
-// the class's `steal_after`. Waiters continue to wait.
+// If `allow` is false, no session that has asked may steal the grant. Such a session may ask again
+// after LockClass::steal_after. Waiters continue to wait.
 struct AnswerWanted {
     // The outcome is `released` or `held`.
     using Answer = Released;
@@ -362,29 +341,57 @@ struct AnswerWanted {
     bool allow = false;
 };
 
-// Acquires an expired or broken grant again for a session of the same principal, with a new id and
-// token. If the session still holds the grant, returns it unchanged. Errors: precondition_failed if
-// one of its resources has been granted since; conflict; already_held; not_owner; grant_ended if
-// the grant ended in another way.
+// Acquires the locks of an expired or broken grant again, for a session of the same principal. The
+// new grant has a new id and a new token. If `session` still holds the grant, returns it unchanged.
+//
+// Errors: precondition_failed if a resource of the grant or a resource above it has been granted
+// since (after a grant with a subtree lock: if any grant has been given since); grant_ended if the
+// grant was released, stolen or transferred; conflict; already_held; not_owner; class_draining.
 struct Reacquire {
     using Answer = Grant;
     SessionId session;
     GrantId grant{};
 };
 
-// Adds a class, or replaces the class with the same pattern.
+// Adds a class, or replaces the class that has the same pattern. If the replaced class is drained,
+// the new one is drained too.
 struct PutClass {
     using Answer = LockClass;
     LockClass lock_class;
 };
+// Deletes a class and returns it. Errors: invalid_argument if there is no class with this pattern,
+// or if the class is drained.
 struct DeleteClass {
     using Answer = LockClass;
     std::string pattern;
 };
 
+// Drains a class, or changes the reason if the class is already drained. Requires administrator
+// rights. The class stays drained until it is resumed, also after a restart.
+//
+// While a class is drained, each request for a new grant of one of its resources fails with
+// class_draining: Acquire, Reacquire, Steal, and a Convert that raises the mode of the resource.
+// Requests that already wait for such a grant fail in the same way. Existing grants remain.
+struct DrainClass {
+    using Answer = LockClass;
+    std::string pattern;
+    // Part of the message of class_draining, and stored in the audit log. May be empty.
+    std::string reason;
+    // The name of the administrator; must not be empty.
+    std::string by;
+};
+// Ends the draining of a class. Has no effect if the class is not drained. Requires administrator
+// rights.
+struct ResumeClass {
+    using Answer = LockClass;
+    std::string pattern;
+    // The name of the administrator; must not be empty.
+    std::string by;
+};
+
 using Request = std::variant<OpenSession, RenewSession, JoinProcess, CloseSession, Acquire, Convert,
                              Release, Transfer, Steal, Break, Reacquire, PutClass, DeleteClass,
-                             AnswerWanted, EndSession, AwaitNotices>;
+                             AnswerWanted, EndSession, AwaitNotices, DrainClass, ResumeClass>;
 using Answer = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClass, Notices>;
 
 // ---- Queries ----
@@ -399,27 +406,28 @@ struct LockView {
     std::string resource;
     // The class that applies to the resource. The default class has an empty pattern.
     LockClass lock_class;
-    // Oldest first. If the texts exceed 1 MB, the oldest holders have no note and no metadata.
+    // Oldest first. If notes and metadata exceed 1 MB in total, the oldest holders have none.
     std::vector<Holder> holders;
+    // In the order of the queue.
     std::vector<Waiter> waiters;
-    // The token of the last remembered grant of this name; 0 if there is none.
+    // The token of the last grant of this name that is remembered; 0 if there is none.
     Token last_token{};
     std::optional<PastHolder> last_holder;
-    // The time for which the resource stays closed although it is free: a minimum hold or a lock
-    // delay.
+    // The time for which the resource cannot be granted although it has no holder, because of
+    // LockClass::min_hold or LockClass::lock_delay. None if it can be granted.
     std::optional<std::chrono::milliseconds> closed_for;
 };
 
 struct ListLocks {
-    // Compared byte by byte.
+    // Only resources whose names begin with these bytes.
     std::string prefix;
     std::string principal;
     std::optional<SessionId> session;
-    // Only resources of the class that has this pattern.
+    // If set, only resources of the class that has this pattern.
     std::optional<std::string> class_pattern;
-    // Only resources that have waiters.
+    // Whether only resources that have waiters are listed.
     bool contended = false;
-    // The principal of the caller: its rows are marked as `you`.
+    // The principal of the caller. Holder::you is set for the locks of this principal.
     std::string asker;
     // The maximum number of locks in the page: 1 to 10,000. A page also ends after 1 MB.
     std::uint32_t limit = 1000;
@@ -427,9 +435,8 @@ struct ListLocks {
     std::string next;
 };
 struct LockPage {
-    // Ordered by resource and grant. If the store has at most 2,048 locks, the page is the state at
-    // one time. Otherwise, it contains every matching lock that was held during the whole query; a
-    // lock that was granted or ended meanwhile may be missing.
+    // Ordered by resource and grant. If the store has at most 2,048 locks, the page shows the state
+    // at one moment. Otherwise, a lock that was granted or ended during the query may be missing.
     std::vector<Holder> locks;
     std::string next;  // empty on the last page
 };
@@ -450,7 +457,7 @@ struct SessionView {
     std::uint64_t grants = 0;
 };
 
-// A waiter, and a session for which it waits: a holder or an earlier waiter.
+// `waiter` waits for `blocker`, which holds the resource or waits for it ahead of `waiter`.
 struct WaitEdge {
     std::string resource;
     SessionId waiter;
@@ -465,15 +472,18 @@ struct Deadlock {
     std::vector<CycleStep> cycle;
 };
 
-// A forced change. These rows are kept permanently.
+// A row of the audit log: a grant was stolen, broken or transferred, or a class was drained or
+// resumed. Rows are kept permanently, unless Retention limits them.
 struct AuditRow {
     std::uint64_t sequence = 0;
     WallTime at;
-    // Only stolen or broken.
+    // One of stolen, broken, transferred, drained and resumed.
     Outcome outcome = Outcome::broken;
     std::string by;
     std::string reason;
+    // The first resource of the grant. If a class was drained or resumed, the pattern of the class.
     std::string resource;
+    // If a class was drained or resumed, these three members are 0 or empty.
     GrantId grant{};
     Token token{};
     std::string principal;
@@ -481,20 +491,21 @@ struct AuditRow {
 
 // ---- Notices to holders ----
 
-// A grant has expired, or was stolen or broken. Sent once for each grant, after the end is durable.
+// A grant has expired, or was stolen or broken. The notice is sent once for each grant, after its
+// end is durable.
 struct LostNotice {
     SessionId session;
     Grant grant;
     Ending ending;
 };
 
-// A session began to wait for a resource that this session holds, or asks to take a grant over.
+// Another session began to wait for a lock of `session`, or asks to take over a grant of `session`.
 struct WantedNotice {
     SessionId session;
     Wanted wanted;
 };
 
-// The holder of a grant has answered the session, which asked to take the grant over.
+// The holder of a grant has answered `session`, which had asked to take over the grant.
 struct AnsweredNotice {
     SessionId session;
     TakeOverAnswer answer;
@@ -505,17 +516,16 @@ struct AnsweredNotice {
 // Identifies a submitted request, so that it can be cancelled.
 enum class Ticket : std::uint64_t {};
 
-// Executes the requests: the interface of the lock manager.
+// The interface of the lock manager. Executes requests and answers queries.
 //
-// Threads: thread-safe. Completions run on a thread of the service. If it has none (it is closed,
-//          or has no background thread), they run on the thread that completes the request.
-//          The service holds no mutex while a completion runs. A completion must not block for
-//          long.
-// Errors:  in addition to the errors of each request: invalid_argument; session_expired,
-//          session_not_found, not_owner and grant_ended for the sessions and grants that the
-//          request names; io_error, no_space and corrupt from the storage, after which every
-//          request fails with that error; closing; store_in_use in a child of the process that
-//          opened the store.
+// Threads: thread-safe. Completions run on a thread of the service. If the service is closed or has
+//          no background thread, they run on the thread that completes the request. The service
+//          holds no mutex while a completion runs. A completion must not block for long.
+// Errors:  in addition to those listed at the request: invalid_argument; closing; session_expired,
+//          session_not_found, not_owner and grant_ended for the sessions and grants that it names;
+//          store_in_use in a child of the process that opened the store; io_error, no_space and
+//          corrupt from the storage. After an error of the storage, every request fails with that
+//          error.
 class ROCKLOCK_API LockService {
 public:
     using Completion = std::function<void(Result<Answer>)>;
@@ -526,18 +536,18 @@ public:
     LockService& operator=(const LockService&) = delete;
     virtual ~LockService() = default;
 
-    // Decides the request. Calls `done` exactly once, after the result is as durable as the request
-    // requires.
+    // Executes the request. Calls `done` exactly once, after the result is as durable as the
+    // request requires (docs/semantics.md, "Durability"). Returns the argument for cancel().
     virtual Ticket submit(Request request, Completion done) = 0;
 
-    // Cancels a wait: its completion is called with `cancelled`. Has no effect if the request is
-    // unknown or has completed, for example because it was granted at the same time.
+    // Cancels the wait of a submitted request: its completion is called with `cancelled`. Has no
+    // effect if the request is unknown or has completed, for example with a grant.
     virtual void cancel(Ticket ticket) = 0;
-    // Submits the request and waits for the result in the calling thread. No other thread is needed
-    // unless the request has to wait for a lock. A stop request cancels the wait.
+    // Submits the request and waits for the result in the calling thread. No other thread is
+    // needed, unless the request must wait for a lock. A stop request cancels the wait.
     virtual Result<Answer> call(Request request, std::stop_token stop = {}) = 0;
 
-    // Calls call() and returns the answer with the type of the request.
+    // As call(), but returns the answer type of the request instead of the variant.
     template <typename R>
     Result<typename R::Answer> ask(R request, std::stop_token stop = {}) {
         auto answer = call(Request(std::move(request)), std::move(stop));
@@ -553,8 +563,8 @@ public:
     virtual Result<std::vector<SessionView>> sessions(std::string_view principal) = 0;
     // Returns the live grants of a session, oldest first.
     virtual Result<std::vector<Grant>> grants(const SessionId& session) = 0;
-    // Returns the session if `secret` is its secret. The deadline may be that of a renewal that is
-    // not written yet; a caller that relies on the deadline must renew the session. Errors:
+    // Returns the session if `secret` is its secret. The deadline may come from a renewal that is
+    // not yet written: a caller that relies on the deadline must renew the session. Errors:
     // not_owner, session_not_found, session_expired.
     virtual Result<SessionInfo> authenticate(const SessionId& session, const Secret& secret) = 0;
     // Returns whether `session` currently holds `resource` in `mode` or a stronger one, directly or
@@ -562,26 +572,28 @@ public:
     virtual bool holds(const SessionId& session, std::string_view resource, Mode mode) = 0;
     // Returns the classes, most specific first.
     virtual std::vector<LockClass> classes() = 0;
-    // Returns the edges from waiters to the sessions for which they wait: at most 10,000 and 1 MB.
+    // Returns which session waits for which: at most 10,000 edges and 1 MB.
     virtual std::vector<WaitEdge> wait_graph() = 0;
     // Returns the last 16 deadlocks that were refused, oldest first.
     virtual std::vector<Deadlock> recent_deadlocks() = 0;
-    // Returns the forced changes after the sequence `after`, in order: at most `limit` and 1 MB.
+    // Returns the rows of the audit log after the sequence `after`: at most `limit` rows and 1 MB.
     virtual Result<std::vector<AuditRow>> audit(std::uint64_t after, std::uint32_t limit) = 0;
+    // Deletes the rows of the audit log up to the sequence `through`, oldest first. Returns the
+    // number of deleted rows. Errors: io_error; with a daemon also access_denied.
+    virtual Result<std::uint64_t> trim_audit(std::uint64_t through) = 0;
     virtual LockStatistics statistics() = 0;
-    // Returns at most `limit` (1 to 1,000) rows of each kind.
+    // Returns the longest holds and most contended resources: at most `limit` (1 to 1,000) of each.
     virtual Result<Outliers> outliers(std::uint32_t limit) = 0;
 
-    // Returns the live and the ended grants of a resource, as far back as they are remembered.
+    // Returns the current and the ended grants of a resource, as far back as they are remembered.
     // Errors: invalid_argument (the name, `limit` or `next`).
     virtual Result<HistoryPage> history(const HistoryRequest& request) = 0;
 
-    // Returns the events after `request.after`. If there are none, waits for the first one in the
-    // calling thread, for up to `request.patience`. A stop request ends the wait. Errors:
-    // invalid_argument (`limit`, or the manager keeps no events), cancelled.
+    // Returns the matching events after `request.after`. If there are none, waits in the calling
+    // thread for the first one, for at most `request.patience`. Errors: invalid_argument (`limit`,
+    // or no events are kept), cancelled (a stop was requested).
     virtual Result<EventPage> watch(const WatchRequest& request, std::stop_token stop = {}) = 0;
-    // As watch(), but asynchronous: calls `done` exactly once. cancel() ends the wait with
-    // `cancelled`.
+    // As watch(), but asynchronous: calls `done` exactly once, with `cancelled` after a cancel().
     virtual Ticket submit_watch(WatchRequest request, WatchCompletion done) = 0;
 };
 

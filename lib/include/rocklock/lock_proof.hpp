@@ -1,13 +1,14 @@
-// The proof of a lock that a request for data presents, and the binding of tables to locks.
+// The proof of a lock that a read or write of items presents, and the binding of tables to
+// resources.
 //
-// If a write presents a token, it is committed only if the grant is live, holds the written
-// resource in mode `write` or `exclusive`, and has that token. The check and the write are one
-// commit. A client that was paused, was disconnected or lost its lock therefore cannot write,
-// however late its write arrives.
+// A write that presents a token is committed only if the grant with this token has not ended and
+// has mode `write` or `exclusive`. For a bound table, the grant must also cover the item. The check
+// and the write are one commit. If a client was paused or disconnected and has lost its lock, its
+// write is therefore refused, however late it arrives.
 //
-// A table can be bound to resources (Fowler's Implicit Offline Lock). A write without a proof is
-// then refused. A plain read is refused while another session holds the resource in mode
-// `exclusive`.
+// A table can be bound to resources (Fowler's Implicit Offline Lock). A write to a bound table
+// without a proof is refused. A read from a bound table is refused while another session holds the
+// item's resource in mode `exclusive`.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +20,45 @@
 
 namespace rocklock {
 
-// The proof of a lock. The session is assumed to belong to the sender: a server must check its
-// secret before it accepts a request.
+// The proof of a lock. The library assumes that `session` belongs to the sender of the request. A
+// server must therefore check the secret of the session before it passes on a request.
 struct LockProof {
     SessionId session;
-    // The token of the grant on which the sender relies. Without a token, any grant of the session
-    // that covers the item is accepted, even if another session held the resource in the meantime.
+    // The token of the grant on which the sender relies. If none, any grant of the session that
+    // covers the item is accepted, even if another session has held the resource in the meantime.
     std::optional<Token> token;
-    // The uid of the user. A draft of a refused write counts towards the limits of this user
-    // (UserLimits). Without a uid it counts towards no limit.
+    // The uid of the user that sends the request. A draft of a refused write counts towards the
+    // limits of this user (UserLimits). If none, the draft counts towards no limit.
     std::optional<std::uint32_t> user{};
+    // The uid of a user. If set, WriteItem::from_draft can name only drafts that were kept for
+    // sessions of this user. A server sets it to the user that opened `session`.
+    std::optional<std::uint32_t> owner{};
 };
 
 // The effect of a save on the grants that permitted it. The save and its effect are one commit:
-// after a crash, the store contains both or neither.
+// after a crash, either both have taken effect or neither.
 enum class AfterSave : std::uint8_t {
     keep,
-    // As Release. If the session acquired the grant several times (Held::count), its count is
-    // decremented.
+    // Releases the grant, as Release does: if the count of the grant is greater than 0
+    // (Held::count), the count is only decremented.
     release,
-    // Converts the grant to `read`, so that other sessions can also lock in mode `read`. If the
-    // grant has permits or waits for a conversion, the request is refused and nothing is saved.
+    // Changes the mode of the grant to `read`, so that other sessions can also lock its resources
+    // in mode `read`. If the grant has permits, or if a conversion of the grant waits, the request
+    // is refused and nothing is saved.
     downgrade,
 };
 
-// The resource to which an item of a table belongs.
+// The binding of a table: the resource to which each of its items belongs.
 struct TableBinding {
     std::string table;
-    // A name with key attributes in braces, such as `orders/{OrderId}`, or one name for the whole
-    // table. Numbers are written in DynamoDB's form, binary values in base64url.
+    // The name of the resource. It can contain names of key attributes in braces, as in
+    // `orders/{OrderId}`, which are replaced by the values of the item's attributes: numbers in
+    // DynamoDB's form, binary values in base64url. Without braces, all items belong to one
+    // resource.
     std::string resource;
-    // If set, plain reads fail with lock_required if the class of the resource has the policy
-    // exclusive_read and the reader's session does not hold the resource.
+    // Whether reads also require a lock. If true, and the class of the resource has
+    // Policy::exclusive_read, a read by a session that does not hold the resource fails with
+    // lock_required.
     bool strict = false;
 
     friend bool operator==(const TableBinding&, const TableBinding&) = default;

@@ -1,7 +1,7 @@
-// Notices to the owner of a session about events that it has not caused itself.
+// Notices to the owner of a session about events that other clients or an expiry have caused.
 //
-// A notice is delivered by AwaitNotices as soon as the event is decided, and otherwise in the
-// response to the next renewal.
+// If a request AwaitNotices of the session is waiting, it returns the notice as soon as the event
+// is decided. If none is waiting, the response to the session's next renewal contains the notice.
 #pragma once
 
 #include <chrono>
@@ -20,16 +20,20 @@ namespace rocklock {
 struct Wanted {
     GrantId grant{};
     std::string resource;
-    // The principal that wants the resource, the mode, and since when.
+    // The principal that wants the resource.
     std::string by;
+    // The mode in which the other session requests the resource. If it asks to take the grant over:
+    // the mode in which the grant holds the resource.
     Mode mode = Mode::write;
+    // The time at which the other session began to wait, or asked.
     WallTime since;
-    // If the session asks to take the grant over: the time from which it can do so, unless
-    // AnswerWanted answers it earlier. None if the session only waits.
+    // If the other session asks to take the grant over: the time from which it can do so, unless
+    // the holder answers earlier with AnswerWanted. None if the other session only waits.
     std::optional<WallTime> answer_by{};
-    // If the session asks to take the grant over: the reason that it has given.
+    // If the other session asks to take the grant over: the reason that it has given.
     std::string reason{};
-    // The number of the notice. Increases from notice to notice of a session, also across restarts.
+    // The number of the notice. Each notice of a session has a greater number than all earlier
+    // ones, also after a restart.
     std::uint64_t number = 0;
 };
 
@@ -48,15 +52,15 @@ struct TakeOverAnswer {
     std::string resource;
     // The principal of the holder.
     std::string by;
-    // True: Steal succeeds from now on, as long as the holder has the grant. False: the holder can
-    // be asked again from `ask_again` on.
+    // If true, this session may steal the grant from now on until the grant ends. If false, it can
+    // ask the holder again from the time `ask_again` on.
     bool allowed = false;
     std::optional<WallTime> ask_again{};
     // As in Wanted.
     std::uint64_t number = 0;
 };
 
-// The notices of a session, each list in the order of the events. At most the newest 100 of each.
+// The notices of a session. Each list is in the order of the events and has at most the newest 100.
 struct Notices {
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;
@@ -68,15 +72,18 @@ struct Notices {
 };
 
 // Waits until the session has notices with a number greater than `after`, and returns them. Does
-// not renew the session. At most 4 requests of a session can wait; they all get the same notices.
+// not renew the session. At most 4 requests AwaitNotices of one session can wait at the same time;
+// a notice completes all of them.
 //
-// Errors: session_expired, with the reason, when the session ends; limit_exceeded; cancelled.
+// Errors: session_expired, with the reason, if the session has ended or ends during the wait;
+//         limit_exceeded if 4 requests already wait; cancelled.
 struct AwaitNotices {
     using Answer = Notices;
     SessionId session;
-    // 0: also the notices that the session has at the time of the request.
+    // Confirms the notices with numbers up to this one, which are then deleted. 0 confirms none.
     std::uint64_t after = 0;
-    // After this time the response is empty. Zero: do not wait. no_limit: wait without a limit.
+    // The maximum time to wait. If there is no notice within this time, the response is empty. Zero
+    // means not to wait, `no_limit` (<rocklock/lock.hpp>) to wait without a limit.
     std::chrono::milliseconds patience{0};
 };
 

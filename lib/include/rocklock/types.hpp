@@ -16,55 +16,66 @@
 
 namespace rocklock {
 
-// The mode of a lock. Grants of different sessions can share a resource only if both have mode
-// `read`. `write` permits plain reads of guarded data; `exclusive` refuses them too.
+// The mode of a lock. Grants of different sessions can share a resource only if all of them have
+// mode `read`. `write` and `exclusive` differ only for items of bound tables: clients without a
+// lock can read an item whose resource is locked in `write`, but not one whose resource is locked
+// in `exclusive`.
 enum class Mode : std::uint8_t { read, write, exclusive };
 
-// The purpose of a lock. The class of the resource determines the mode that it requires.
+// The purpose of a lock. The class of the resource determines the mode for each purpose; see
+// Policy in <rocklock/lock_class.hpp>.
 enum class Intent : std::uint8_t { read, edit };
 
-// The treatment of a request for a resource that the session already holds.
+// The result if a session requests a resource that it already holds.
 enum class Held : std::uint8_t {
     // The request fails with already_held.
     refuse,
-    // The request returns the grant that the session already has.
+    // If one grant of the session covers the whole request, the request returns this grant. If the
+    // session holds some of the resources, but no single grant covers all of them, the request
+    // fails with already_held.
     join,
-    // The count of that grant is incremented. It ends after as many releases.
+    // As `join`, but the count of the returned grant (Grant::count) is also incremented. A release
+    // decrements the count if it is greater than 0; otherwise the release ends the grant.
     count,
 };
 
-// The sessions that may steal a grant; the other settings are part of the class. Stored on disk by
-// number.
+// Which clients may steal a grant, and when. The enumerators are stored on disk by number.
 enum class StealPolicy : std::uint8_t {
     never,
     anyone,
-    // Any client, if the holder's session has been inactive for steal_after.
+    // Any client, if the holder's session has been inactive for LockClass::steal_after.
     idle,
-    // A client that has asked, if the holder has allowed it or has not answered for steal_after.
+    // A client that has asked the holder, if the holder has allowed the steal or has not answered
+    // for LockClass::steal_after.
     ask,
 };
 
-// How a grant ended. `held` if it has not ended, or if a release only decremented its count.
+// How a grant ended.
 enum class Outcome : std::uint8_t {
+    // The grant has not ended, or a release only decremented its count.
     held,
     released,
     expired,
     stolen,
     broken,
     transferred,
-    // In answers only: the grant was already released when the Release was executed.
+    // In responses only: the grant had already been released when the request Release was executed.
     already_released,
-    // In answers only: the token is no longer valid, because an upgrade has replaced it.
+    // In responses only: the presented token is no longer valid, because an upgrade has replaced
+    // it.
     converted,
+    // In rows of the audit log only: a class was drained or resumed.
+    drained,
+    resumed,
 };
 
-// A fencing token. Each grant of a store gets a greater token than all grants before it, also after
-// a restart. Less than 2^53. 0 is not a token.
+// A fencing token. The token of a new grant is greater than all earlier tokens of the store, also
+// after a restart. Less than 2^53. 0 means no token.
 enum class Token : std::uint64_t {};
 // The id of a grant: its first token. An upgrade changes the token but not the id.
 enum class GrantId : std::uint64_t {};
-// The id of a draft (<rocklock/items/drafts.hpp>). It is never reused, and greater than the id of
-// every earlier draft.
+// The id of a draft (<rocklock/items/drafts.hpp>). An id is never reused, and is greater than the
+// ids of all earlier drafts.
 enum class DraftId : std::uint64_t {};
 
 constexpr std::uint64_t number(Token token) { return static_cast<std::uint64_t>(token); }
@@ -77,35 +88,47 @@ struct SessionId {
     friend auto operator<=>(const SessionId&, const SessionId&) = default;
 };
 
-// The secret that proves the ownership of a session: 32 bytes. Only the session's owner receives
-// it.
+// The secret that proves the ownership of a session: 32 bytes. Only the client that opened the
+// session receives it.
 struct Secret {
     std::array<std::uint8_t, 32> bytes{};
     friend bool operator==(const Secret&, const Secret&) = default;
 };
 
-// Free text of a session or a lock (host, URL, ticket): at most limits::metadata_bytes in total,
-// together with the note.
+// Free texts of a session or a grant, by names that the client chooses, such as "host" or "url".
+// Together with the note, they have at most limits::metadata_bytes.
 using Metadata = std::map<std::string, std::string>;
 
-// Names of the enumerators, as above. The parsers return none if `text` is not such a name.
+// to_string() returns the name of the enumerator as declared above, such as "read". The parsers
+// return none if `text` is not such a name.
 ROCKLOCK_API std::string_view to_string(Mode mode);
 ROCKLOCK_API std::string_view to_string(Intent intent);
 ROCKLOCK_API std::string_view to_string(Outcome outcome);
 ROCKLOCK_API std::optional<Mode> parse_mode(std::string_view text);
 ROCKLOCK_API std::optional<Intent> parse_intent(std::string_view text);
 
-// Base64url without padding, as in the protocol and in the program's output. The parsers return
-// none if `text` is not base64url or does not have the right size.
+// Convert to and from base64url without padding, the form in the protocol and in the output of the
+// program `rocklock`. The parsers return none if `text` is not base64url or has the wrong size.
 ROCKLOCK_API std::string to_string(const SessionId& session);
 ROCKLOCK_API std::string to_string(const Secret& secret);
 ROCKLOCK_API std::optional<SessionId> parse_session_id(std::string_view text);
 ROCKLOCK_API std::optional<Secret> parse_secret(std::string_view text);
 
-// The fixed limits. A request that exceeds one is refused with an error that names the limit.
+// The lease of a session that does not expire: it ends only when its owner or an administrator ends
+// it. Such a session can lock only resources of classes with LockClass::no_expiry. The value is 100
+// years, so that adding it to a time of a clock does not overflow.
+inline constexpr std::chrono::milliseconds no_expiry = std::chrono::hours{24 * 365 * 100};
+// The deadline of a session without expiry, and of those of its grants that have no maximum hold:
+// on the boot clock, and on the wall clock (the last millisecond of the year 9999). For these
+// sessions and grants, `remaining` is `no_expiry`.
+inline constexpr BootTime no_deadline{no_expiry};
+inline constexpr WallTime no_deadline_wall{std::chrono::milliseconds{253'402'300'799'999}};
+
+// The fixed limits. Unless the comment on a limit says otherwise, a request that exceeds the limit
+// fails with an error that names the limit.
 namespace limits {
 inline constexpr std::size_t name_bytes = 1024;
-// The number of parts of a resource's name, which are separated by slashes.
+// The maximum number of elements of a resource's name; elements are separated by slashes.
 inline constexpr std::size_t name_parts = 64;
 inline constexpr std::size_t resources_per_grant = 100;
 inline constexpr std::size_t metadata_bytes = 4096;
@@ -116,9 +139,15 @@ inline constexpr std::chrono::milliseconds lease_default{30'000};
 inline constexpr std::uint32_t waiters_per_resource = 10'000;
 inline constexpr std::uint32_t waiters_total = 1'000'000;
 inline constexpr std::uint32_t waits_per_session = 10'000;
-// No draft is refused because of this limit: if a principal has more drafts, the oldest are
-// deleted.
+// The highest priority that a class can allow; see LockClass::max_priority.
+inline constexpr std::uint32_t max_priority = 100;
+// For each unit of its priority, a waiting request is ordered as if it had arrived this much
+// earlier.
+inline constexpr std::chrono::milliseconds priority_step{10'000};
+// The maximum number of drafts of one principal and one user (LockProof::user). If there are more,
+// the oldest are deleted; no draft is refused because of this limit.
 inline constexpr std::uint32_t drafts_per_principal = 1'000;
+// Drafts that are older are deleted.
 inline constexpr std::chrono::milliseconds draft_age = std::chrono::hours{24 * 30};
 }  // namespace limits
 

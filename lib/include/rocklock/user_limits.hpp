@@ -5,15 +5,16 @@
 
 namespace rocklock {
 
-// The limits of the clients of one user. Zero means unlimited. A user is a uid; all clients over
-// TCP count as one user. A request that would exceed a limit fails with limit_exceeded.
+// The limits of one user: of all its clients together. Users are distinguished by uid; all clients
+// over TCP count as one user. Zero means no limit. A request that would exceed a limit fails with
+// limit_exceeded.
 struct UserLimits {
     std::uint64_t sessions = 0;
-    // The sum of the grants and of the requests that wait for a grant.
+    // The maximum of the user's grants plus its requests that wait for a grant.
     std::uint64_t grants = 0;
     std::uint64_t waiters = 0;
-    // The memory of the sessions, grants and waiters in bytes. It is estimated, and the estimate is
-    // not lower than the memory in use.
+    // The memory of the sessions, grants and waiters, in bytes. The memory is estimated; the
+    // estimate is never lower than the memory in use.
     std::uint64_t lock_bytes = 0;
     // Drafts of refused writes.
     std::uint64_t drafts = 0;

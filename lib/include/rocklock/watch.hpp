@@ -1,8 +1,11 @@
 // The stream of lock events, and the history of one resource.
 //
-// An event is delivered when its commit is as durable as the answer to the request must be. Events
-// are delivered in the order of the decisions. A client that replays the stream therefore has the
-// state of the lock table, and no event reports a grant that a crash can undo.
+// Events are delivered in the order of the decisions that caused them. A client that applies all
+// events in this order therefore knows the grants as of the last event.
+//
+// An event is delivered after its decision has the durability that the request requires. With
+// Durability::durable (the default), a crash therefore cannot undo a grant that an event has
+// reported. It can undo a reported release.
 #pragma once
 
 #include <chrono>
@@ -21,13 +24,15 @@ namespace rocklock {
 
 enum class EventType : std::uint8_t {
     granted,
-    // Another session began to wait for a resource of this grant.
+    // Another session began to wait for a resource of this grant, or asks to steal the grant.
     wanted,
     // A third of the session's lease is left.
     warned,
-    // The mode of the grant has changed. After an upgrade, the grant also has a new token.
+    // The grant was converted. This event is sent for each resource of the grant, including those
+    // whose mode is unchanged. After an upgrade, the event contains the new token.
     converted,
-    // The five ways in which a grant ends: exactly one of these events for each of its resources.
+    // The five ways in which a grant can end. When a grant ends, the event for the way in which it
+    // ended is sent for each of its resources.
     transferred,
     released,
     expired,
@@ -35,13 +40,15 @@ enum class EventType : std::uint8_t {
     broken,
 };
 
-// Names of the enumerators, as above. The parser returns none if `text` is not such a name.
+// to_string() returns the name of the enumerator as declared above. The parser returns none if
+// `text` is not such a name.
 ROCKLOCK_API std::string_view to_string(EventType type);
 ROCKLOCK_API std::optional<EventType> parse_event_type(std::string_view text);
 
 // One event that concerns one resource of a grant.
 struct LockEvent {
-    // Increases from event to event by one or more, across restarts too. Below 2^53.
+    // Greater than the sequence of every earlier event, also after a restart. The sequences of
+    // successive events can differ by more than one. Less than 2^53.
     std::uint64_t sequence = 0;
     EventType type = EventType::granted;
     std::string resource;
@@ -49,42 +56,46 @@ struct LockEvent {
     GrantId grant{};
     Token token{};
     std::string principal;
-    // The mode of the grant, after a conversion the new mode; for `wanted`, the requested mode.
+    // The mode in which the grant holds the resource; for `converted`, the new mode. For `wanted`,
+    // the mode that the other session requests; if it asks to steal the grant, the mode of the
+    // holder.
     Mode mode = Mode::write;
     // The number of permits held, if the resource counts permits; otherwise 0.
     std::uint32_t permits = 0;
     WallTime at;
-    // The principal that caused the event, or for `wanted` the one that waits. Empty if the holder
-    // caused it itself or a deadline passed.
+    // For `wanted` and `stolen`, the principal of the other session. For `broken`, the name of the
+    // administrator, or empty if the store was restored from a backup. For `transferred`, the
+    // principal that gave the grant away. Empty for all other types.
     std::string by;
     std::string reason;
 
     friend bool operator==(const LockEvent&, const LockEvent&) = default;
 };
 
-// The value of WatchRequest::after for receiving only events that occur after the request.
+// A value of WatchRequest::after: only events that are published after the request are returned.
 inline constexpr std::uint64_t from_now = (std::uint64_t{1} << 53) - 1;
 
 struct WatchRequest {
-    // The prefix of the resources' names, compared byte by byte.
+    // Only events of resources whose names begin with these bytes are returned.
     std::string prefix;
-    // Returns events with greater sequences than this one. 0: from the oldest event that is kept.
+    // Only events with a greater sequence are returned. 0 means all events that are kept.
     std::uint64_t after = 0;
     // The maximum number of events in the page: 1 to 10,000. A page also ends after 1 MB.
     std::uint32_t limit = 1000;
-    // The time to wait for the first matching event. Zero: do not wait. no_limit: wait without a
-    // limit.
+    // The maximum time to wait for the first matching event. Zero means not to wait, `no_limit`
+    // (<rocklock/lock.hpp>) to wait without a limit.
     std::chrono::milliseconds patience{0};
 };
 
 struct EventPage {
-    // In order. Empty if no event matched within `patience`.
+    // In order of their sequences. Empty if no event matched within `patience`. If `gap` is true,
+    // the request does not wait, and the list is empty if no event that is kept matches.
     std::vector<LockEvent> events;
     // The `after` of the next request.
     std::uint64_t after = 0;
-    // Whether events are missing between the request's `after` and this page, which then begins
-    // with the oldest event that is kept. If so, a client that maintains a copy of the lock table
-    // must list the locks again. Always true if `after` is from before a restart.
+    // Whether some events after WatchRequest::after are no longer kept. If so, the page begins with
+    // the oldest matching event that is kept, and a client that maintains a copy of the lock table
+    // must list the locks again. Always true if `after` is from before a restart of the manager.
     bool gap = false;
 };
 
@@ -96,8 +107,8 @@ struct HistoryRequest {
     std::string next{};
 };
 
-// A grant on the resource. If it has ended, `holder` contains its last mode and token and no
-// remaining time.
+// A grant of the resource. If the grant has ended, `holder` contains its last mode and its last
+// token, and `holder.remaining` is zero.
 struct HistoryRow {
     Holder holder;
     std::optional<Ending> ended;

@@ -13,7 +13,7 @@ struct CommitDependency {
     CommitNumber kept = 0;
 
     // Returns whether the dependent response can be delivered. Also returns true if the storage has
-    // failed, so check failure() as well.
+    // failed; callers must therefore also check Storage::failure().
     bool done(const Storage& storage) const {
         if (number != 0 && !storage.done(number, durability)) return false;
         return kept == 0 || storage.done(kept, Durability::written);

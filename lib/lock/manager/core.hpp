@@ -1,17 +1,20 @@
 // The implementation of the lock manager: one struct with its methods grouped into files by topic.
 //
-//     lock_manager.cpp     opens and closes the manager; queries
+//     lock_manager.cpp     opens and closes the manager; lists and other queries
 //     decide.cpp           makes one decision, enqueues its commit, distributes its responses;
 //                          blocking calls
 //     deliver.cpp          asynchronous calls, the delivery of responses, work that is due by time
 //     stall.cpp            detects stalls, and continues after them
-//     fence_check.cpp      checks writes of bound items and plain reads
-//     queries.cpp          looks up single objects and events
+//     fence_check.cpp      checks writes and reads of bound items
+//     queries.cpp          looks up single objects in the table, and searches the kept events
 //     watch.cpp            waits for events
 //
-// Its parts are classes: CommitScheduler (the last commits, and which thread syncs them),
-// DeliveryQueue (responses that wait for their commits), EventStream (events and their watches) and
-// StallGate (requests that wait while a server reads its sockets after a stall).
+// Parts of the state are classes:
+//   - CommitScheduler: the last commits, and which thread syncs them;
+//   - DeliveryQueue: responses that wait for their commits;
+//   - EventStream: events, and the requests that watch them;
+//   - StallGate: after a stall of the process, the requests that wait until the server has read the
+//     renewals that arrived during the stall.
 #pragma once
 
 #include <atomic>
@@ -31,6 +34,7 @@
 #include "base/fork.hpp"
 #include "base/mutex.hpp"
 #include "base/parker.hpp"
+#include "base/timings.hpp"
 #include "lock/manager/commit_scheduler.hpp"
 #include "lock/manager/delivery_queue.hpp"
 #include "lock/manager/event_stream.hpp"
@@ -46,17 +50,23 @@ namespace rocklock {
 namespace manager {
 
 // The interval between two searches for waiters that should have been granted, and the minimum
-// interval between two rounds of trimming the history.
+// interval between two rounds of trimming, which deletes old records of the history.
 inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
-// If waits are due by time, one decision serves at most `served_at_once` of them. After at most
-// `serves_before_a_sweep` such decisions, the next decision also cleans up.
+// If a complete round of trimming has deleted no record, the manager's thread wakes for the next
+// round after this time at the latest.
+inline constexpr std::chrono::minutes trim_pause{1};
+// Waits must be examined when their wait timeout ends, or when a lease that blocks them ends. One
+// decision examines at most `served_at_once` waits for this reason. After at most
+// `serves_before_a_sweep` such decisions, the next decision also cleans up expired grants and
+// sessions.
 inline constexpr std::size_t served_at_once = 128;
 inline constexpr unsigned serves_before_a_sweep = 16;
 // The interval between two steps of a search for waiters.
 inline constexpr std::chrono::milliseconds search_step_every{5};
-// The pause between two steps of a query over the whole table. Without it, the thread that has
-// unlocked the mutex would mostly lock it again before a waiting thread can.
+// The pause between two steps of a query over the whole lock table. Without the pause, the thread
+// of the query would mostly lock the mutex again before another thread, which waits for the mutex,
+// can lock it.
 inline constexpr std::chrono::microseconds step_pause{100};
 // A thread that waits for the response to its blocking call.
 struct Caller {
@@ -71,30 +81,7 @@ struct Pending {
     LockService::Completion done;
 };
 
-// Durations that many threads record without the mutex.
-class Timings {
-public:
-    void add(std::chrono::nanoseconds duration) {
-        const auto& bounds = histogram_bounds::calls;
-        std::size_t bucket = 0;
-        while (bucket < bounds.size() && duration > bounds[bucket]) ++bucket;
-        counts_[bucket].fetch_add(1, std::memory_order_relaxed);
-        sum_.fetch_add(duration.count(), std::memory_order_relaxed);
-    }
-    Histogram snapshot() const {
-        std::array<std::uint64_t, histogram_bounds::calls.size() + 1> counts{};
-        for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = counts_[i].load();
-        Histogram result(histogram_bounds::calls);
-        result.set(counts, std::chrono::nanoseconds(sum_.load()));
-        return result;
-    }
-
-private:
-    std::array<std::atomic<std::uint64_t>, histogram_bounds::calls.size() + 1> counts_{};
-    std::atomic<std::int64_t> sum_{0};
-};
-
-// A ReadMark in one word, so that readers need no mutex.
+// A ReadMark in one atomic word, so that readers need no mutex.
 class AtomicReadMark {
 public:
     void store(const ExclusiveHolds::State& state) {
@@ -109,20 +96,24 @@ private:
     std::atomic<std::uint64_t> word_{0};
 };
 
-// The times at which the manager's thread has work to do.
+// The times at which the manager's thread must work, and the kind of work that it has done last.
 struct Schedule {
-    // The time at which the thread will wake by itself. If something is due earlier, the thread is
-    // called.
+    // The time at which the manager's thread will wake by itself. If a decision creates work for an
+    // earlier time, the deciding thread wakes the manager's thread with WakeThread::call().
     BootTime wakes_at{BootTime::max()};
     BootTime next_search{};
     BootTime next_trim{};
+    // The time at which the thread wakes for trimming; max() if there is no record to trim.
+    BootTime trim_wake{BootTime::max()};
     // The time at which the thread writes deferred commits for which no other thread has waited.
     std::optional<BootTime> defer_until;
-    // The number of ticks since the last one that cleaned up.
+    // The number of Tick events that have only served waits, since the last Tick that also cleaned
+    // up.
     unsigned served_in_a_row = 0;
-    // The thread has made a decision itself. No other thread makes that decision durable.
+    // Whether the manager's thread has made a decision that no other thread makes durable.
     bool decided_by_time = false;
-    // The last flush() has delivered the responses that need no commit; the next one commits.
+    // Whether the last flush() has delivered only responses that need no commit. The next flush()
+    // then commits.
     bool delivered_first = false;
     // Decides when the table is audited, in debug and sanitizer builds.
     TableAudit audit;
@@ -151,7 +142,7 @@ struct LockManager::Core {
           table(table_options(options), key),
           events(used_storage, options.events_kept),
           commits(used_storage, options.durability),
-          trimmer({options.history_age, options.history_records}) {}
+          trimmer(options.retention) {}
 
     Storage& storage;
     Clock& clock;
@@ -162,10 +153,11 @@ struct LockManager::Core {
     manager::Callbacks callbacks ROCKLOCK_GUARDED_BY(mutex);
     LockTable table ROCKLOCK_GUARDED_BY(mutex);
     manager::EventStream events;
-    manager::Timings acquires;
-    // Set after each decision, before any of its responses is delivered.
+    Timings acquires;
+    // The state of the lock table's exclusive holds after the last decision. It is stored before
+    // any response of the decision is delivered.
     manager::AtomicReadMark marked;
-    // This is a member only so that its memory is reused.
+    // The decision in progress. It is a member only so that its memory is reused.
     Decision decision ROCKLOCK_GUARDED_BY(mutex);
     TicketMap<Pending, TicketShares{9, 11}> pending ROCKLOCK_GUARDED_BY(mutex);
     std::uint64_t next_ticket ROCKLOCK_GUARDED_BY(mutex) = 1;
@@ -179,30 +171,31 @@ struct LockManager::Core {
     // Held while the history is read. Locked before `mutex`.
     Mutex trimming ROCKLOCK_ACQUIRED_BEFORE(mutex);
     HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(trimming);
-    // True if the queue may contain deferred commits for which no thread has waited. In that case,
-    // the manager's thread has been called, and writes them at `schedule.defer_until`.
+    // Whether the storage's queue may contain deferred commits for which no thread has waited. If
+    // so, the manager's thread has been called, and writes these commits at `schedule.defer_until`.
     std::atomic<bool> deferring{false};
     WakeThread thread;
 
-    // The work that remains to be done after a decision, when the mutex has been unlocked.
+    // The work that remains after a decision, and is done after the mutex was unlocked.
     struct DeferredActions {
         std::optional<Result<Answer>> own;
         std::optional<HistoryLookup> history;
         CommitDependency dependency;
         std::vector<Parker*> wake;
         bool call_thread = false;
-        // There are deliveries to be made.
+        // Whether responses or notices must be delivered.
         bool deliver = false;
         // Called to notify the server of a stall.
         std::function<void()> notify_stall;
-        // The response is delivered before its commit is written, and no flush() will write that
-        // commit.
+        // Whether the response is delivered before its commit is written, and no flush() will write
+        // the commit.
         bool leaves = false;
-        // The manager is closing, so its thread may have ended.
+        // Whether the manager is closing, so that its thread may have ended.
         bool alone = false;
         // The time of the decision of an acquire, if `timings` is on.
         std::optional<BootTime> acquired_at;
-        // For a Disconnect: the caller delivers the refusals itself, since there may be very many.
+        // For a Disconnect: whether the calling thread delivers the refusals itself, because there
+        // may be very many.
         bool delivers_refusals = false;
         std::vector<std::pair<LockService::Completion, Result<Answer>>> refused;
     };
@@ -215,8 +208,8 @@ struct LockManager::Core {
     }
 
     Result<void> recover();
-    // Returns an error in a child of the process that opened the store. Checked before any mutex is
-    // locked.
+    // Returns an error in a child of the process that opened the store. Must be called before any
+    // mutex is locked.
     std::optional<Error> not_ours() const;
     std::optional<Error> refusal() const ROCKLOCK_REQUIRES(mutex);
     Ticket take_ticket() ROCKLOCK_REQUIRES(mutex) { return Ticket{next_ticket++}; }
@@ -265,6 +258,9 @@ struct LockManager::Core {
     std::optional<BootTime> decide_due() ROCKLOCK_EXCLUDES(mutex);
     Tick next_tick(BootTime now, bool search) ROCKLOCK_REQUIRES(mutex);
     void trim() ROCKLOCK_EXCLUDES(trimming, mutex);
+    Result<std::uint64_t> trim_audit(std::uint64_t through) ROCKLOCK_EXCLUDES(trimming, mutex);
+    // Sets the time at which the thread wakes for trimming; max() if there are no records to trim.
+    void plan_trim(BootTime at) ROCKLOCK_REQUIRES(mutex);
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);
     void deliver(Delivery& delivery) ROCKLOCK_EXCLUDES(mutex);
     void notify(const manager::Notifications& notifications) ROCKLOCK_EXCLUDES(mutex);
@@ -284,8 +280,8 @@ struct LockManager::Core {
     bool cancel_watch(Ticket ticket) { return cancel_watches({&ticket, 1}); }
     // Returns whether at least one of the tickets belongs to a watch.
     bool cancel_watches(std::span<const Ticket> tickets) ROCKLOCK_EXCLUDES(mutex);
-    // Completes the watches with published events, those that have timed out or were cancelled,
-    // and, if no more events will follow, all of them.
+    // Completes the watches for which events were published, and the watches that have timed out or
+    // were cancelled. If no more events will follow, completes all watches.
     void deliver_events() ROCKLOCK_EXCLUDES(mutex);
     // Returns the reason why no more events will follow, or nullopt if the manager is running
     // normally.

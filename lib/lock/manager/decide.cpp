@@ -42,6 +42,17 @@ bool is_acquire(const Event& event) {
 
 // ---- Deciding ----
 
+namespace {
+
+bool opens_session(const Event& event) {
+    const auto* request = std::get_if<Request>(&event);
+    if (request == nullptr) return false;
+    const auto* acquire = std::get_if<Acquire>(request);
+    return std::holds_alternative<OpenSession>(*request) || (acquire != nullptr && acquire->opens);
+}
+
+}  // namespace
+
 std::optional<Error> LockManager::Core::refusal() const {
     if (failed) return failed;
     if (closing) {
@@ -58,12 +69,12 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
     ROCKLOCK_ASSERT(now.boot >= last_decided);
     last_decided = now.boot;
     SessionId fresh;
-    if (const auto* request = std::get_if<Request>(&event)) {
-        const auto* acquire = std::get_if<Acquire>(request);
-        if (std::holds_alternative<OpenSession>(*request) ||
-            (acquire != nullptr && acquire->opens)) {
-            fresh = options.session_ids ? options.session_ids() : random_session();
-        }
+    if (opens_session(event))
+        fresh = options.session_ids ? options.session_ids() : random_session();
+    const bool accepts_growth = storage.accepts_growth();
+    if (!accepts_growth || table.refuses_growth()) {
+        table.refuse_growth(accepts_growth ? std::nullopt
+                                           : std::optional(storage.growth_refusal()));
     }
     if (const auto reserved = commits.take_confirmed()) table.confirm(*reserved);
     table.apply(event, ticket, fresh, now, decision);

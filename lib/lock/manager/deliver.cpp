@@ -335,6 +335,12 @@ Tick LockManager::Core::next_tick(BootTime now, bool search) {
     return tick;
 }
 
+void LockManager::Core::plan_trim(BootTime at) {
+    const bool any =
+        table.ended_records() > 0 || table.ended_sessions() > 0 || table.audit_rows() > 0;
+    schedule.trim_wake = any ? at : BootTime::max();
+}
+
 void LockManager::Core::trim() {
     MutexLock alone(trimming);
     HistoryTrimmer::Facts facts;
@@ -342,28 +348,64 @@ void LockManager::Core::trim() {
     std::size_t budget = trim_budget;
     {
         MutexLock lock(mutex);
-        facts.now = std::max(clock.now().boot, last_decided);
-        if (failed || closing || facts.now < schedule.next_trim) return;
+        const Instant now = clock.now();
+        facts.now = std::max(now.boot, last_decided);
+        facts.wall = now.wall;
+        if (failed || closing) return;
+        if (facts.now < schedule.next_trim) {
+            if (schedule.trim_wake == BootTime::max()) plan_trim(schedule.next_trim);
+            return;
+        }
         schedule.next_trim = facts.now + manager::trim_every;
         facts.boot_epoch = table.boot_epoch();
         facts.ended_records = table.ended_records();
         facts.ended_sessions = table.ended_sessions();
+        facts.audit_rows = table.audit_rows();
         facts.cleaning = table.cleaning();
         const auto due = table.next_wake();
         if (due && *due <= facts.now) budget = trim_budget_when_busy;
         snapshot = storage.snapshot();
     }
     HistoryTrimmer::Round round = trimmer.collect(*snapshot, facts, budget);
-    if (round.batch.empty()) return;
+    const bool idle = round.complete && round.batch.empty();
     CommitDependency dependency;
     {
         MutexLock lock(mutex);
         if (failed || closing) return;
+        plan_trim(facts.now + (idle ? manager::trim_pause : manager::trim_every));
+        if (round.batch.empty()) return;
         for (const ForgottenGrant& grant : round.grants) table.forget(grant);
         table.forget_sessions(round.sessions);
+        table.forget_audit_rows(round.audit_rows);
         dependency = commits.enqueue_deferred(std::move(round.batch));
     }
     [[maybe_unused]] const auto written = durable(dependency);
+}
+
+// Holds `trimming` for one batch only, because the manager's thread needs it in each round.
+Result<std::uint64_t> LockManager::Core::trim_audit(std::uint64_t through) {
+    std::uint64_t deleted = 0;
+    std::string from;
+    for (;;) {
+        MutexLock alone(trimming);
+        Batch batch;
+        for (auto& key : audit_keys(*storage.snapshot(), from, through, trim_budget)) {
+            batch.writes.push_back({Family::history, std::move(key), std::nullopt});
+        }
+        if (batch.empty()) return deleted;
+        const std::size_t rows = batch.writes.size();
+        from = batch.writes.back().key;
+        CommitDependency dependency;
+        {
+            MutexLock lock(mutex);
+            if (failed) return *failed;
+            if (closing) return Error(ErrorCode::closing, "the lock manager is shutting down");
+            table.forget_audit_rows(rows);
+            dependency = commits.enqueue_deferred(std::move(batch));
+        }
+        if (auto done = durable(dependency); !done) return std::move(done).error();
+        deleted += rows;
+    }
 }
 
 bool LockManager::Core::defer_is_over() {
@@ -418,6 +460,11 @@ std::optional<BootTime> LockManager::Core::work() {
     const bool more = events.is_awaited();
     const auto timeout = events.first_timeout();
     MutexLock lock(mutex);
+    // After a failure, nothing is trimmed, and `trim_wake` is not changed any more.
+    const bool trims = options.background && !failed && !closing;
+    if (trims && schedule.trim_wake != BootTime::max()) {
+        next = std::min(next.value_or(BootTime::max()), schedule.trim_wake);
+    }
     // If the server flushes, it calls the thread again for deliveries that are not durable yet.
     if ((!notified && !deliveries.empty()) || more) return last_decided;
     if (timeout) next = std::min(next.value_or(BootTime::max()), *timeout);

@@ -1,5 +1,5 @@
-// Responses and notices that wait until the commits on which they depend are as durable as
-// required.
+// The queue of responses and notices that wait until the commits on which they depend are as
+// durable as required.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace rocklock::manager {
 
-// The notices of a decision to other sessions.
+// The notices to sessions that a decision has caused, and its reports of slow waits.
 struct Notifications {
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
@@ -27,14 +27,14 @@ struct Notifications {
     std::vector<SlowWait> slow;
 };
 
-// A response or notices, and the commits on which they depend. Kept small, because it is moved
-// often.
+// A response or notices, and the commits on which they depend. The struct is kept small, because it
+// is moved often.
 struct Delivery {
     CommitDependency dependency;
     LockService::Completion done;
     std::optional<Result<Answer>> answer;
-    // If set, the response must first be looked up in the history. It then completes the request
-    // with the ticket that the lookup contains.
+    // If set, the response must first be looked up in the history. The result of the lookup then
+    // completes the request with the ticket in HistoryLookup::ticket.
     std::optional<HistoryLookup> history;
     std::unique_ptr<Notifications> notifications;
     // Set for an acquire that was granted without waiting, if `timings` is on.
@@ -46,15 +46,16 @@ class DeliveryQueue {
 public:
     // Adds a delivery that depends on no commit, such as a refusal.
     void add_ready(Delivery delivery) { ready_.push_back(std::move(delivery)); }
-    // Adds a delivery that depends on a commit. These deliveries must be added in the order of
-    // their commits.
+    // Adds a delivery that depends on a commit. Such deliveries must be added in the order of their
+    // commits.
     void add_committing(Delivery delivery) { committing_.push_back(std::move(delivery)); }
 
     bool empty() const { return ready_.empty() && committing_.empty(); }
     bool has_ready() const { return !ready_.empty(); }
     bool has_committing() const { return !committing_.empty(); }
-    // Returns an estimate of how many deliveries the next sync will complete: the number that wait
-    // for a commit now, or the size of the last group, whichever is greater.
+    // Returns an estimate of the number of deliveries that the next sync will complete: the number
+    // that wait for a commit now or the number that the last sync has completed, whichever is
+    // greater.
     std::size_t group_size() const { return std::max(committing_.size(), last_group_); }
 
     // Makes the caller the only delivering thread, until end(). Returns false if another thread is
@@ -62,9 +63,10 @@ public:
     bool begin();
     void end();
 
-    // Takes the next possible delivery: a ready one, or the first of the others if its commits are
-    // done. Returns nullopt if there is none. If `max_ready` is not null, it limits the ready
-    // deliveries and is decremented for each.
+    // Takes the next delivery that is possible: a ready one, or else the first of those that depend
+    // on commits, if its commits are done. Returns nullopt if there is none. If `max_ready` is not
+    // null, it is the number of ready deliveries that may still be taken, and is decremented for
+    // each.
     std::optional<Delivery> take(const Storage& storage, std::size_t* max_ready);
 
 private:

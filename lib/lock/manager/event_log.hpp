@@ -1,11 +1,12 @@
-// A bounded log of events, oldest first. Events are published in order, each after its commit is as
-// durable as required.
+// A bounded log of events, oldest first. Events are published in their order, each after its commit
+// is as durable as required.
 //
 //     dropped │ published: can be read │ decided, but not durable enough
 //             └ forgotten_             └ published_
 //
-// If the log is full, a new event drops the oldest one, whether published or not. A reader that has
-// not read it gets EventPage::gap. A slow reader therefore never delays a decision.
+// If the log is full, a new event replaces the oldest event, whether that was published or not. A
+// reader that has not read the replaced event gets EventPage::gap. A slow reader therefore never
+// delays a decision.
 #pragma once
 
 #include <cstddef>
@@ -34,12 +35,13 @@ public:
     // Sets the first sequence of this run. A reader that asks for events with lower sequences gets
     // EventPage::gap.
     void start(std::uint64_t first);
-    // Adds events in the order of their sequences. A sequence is not used again after a crash:
-    // either it lies within a durable reservation, or `dependency` requires a sync.
+    // Adds events in the order of their sequences. A sequence must not be used again after a crash:
+    // either it is in a durable reservation of numbers, or `dependency` requires a sync.
     void add(const std::vector<LockEvent>& events, const manager::CommitDependency& dependency);
-    // Publishes events with sufficiently durable commits. Returns true if there were any.
+    // Publishes the events whose commits are as durable as required. Returns true if there were
+    // any.
     bool publish(const Storage& storage);
-    // Returns whether there are events that are not published.
+    // Returns whether the log has events that are not yet published.
     bool unpublished() const { return !unpublished_.empty(); }
 
     // Returns the first events after `request.after` that match. Errors: invalid_argument.
@@ -47,8 +49,8 @@ public:
 
     // Returns an error if no events are kept.
     std::optional<Error> check_on() const;
-    // Continues a search over the events that were published when it began, for about a
-    // millisecond. Returns nullopt until it is complete.
+    // Continues a search over the events that had been published when the search began, for about a
+    // millisecond. Returns nullopt until the search is complete.
     std::optional<InRange<LockEvent>> search(EventSearch& search) const;
     // Returns the event if it is kept and published.
     std::optional<LockEvent> find(std::uint64_t sequence) const;
@@ -57,7 +59,7 @@ public:
     std::uint64_t dropped() const { return dropped_; }
 
 private:
-    // An event in its stored form, with all texts in one string.
+    // A kept event, with all of its texts in one string.
     struct Kept {
         std::uint64_t sequence = 0;
         GrantId grant{};
@@ -78,7 +80,7 @@ private:
     std::deque<Kept>::const_iterator first_after(std::uint64_t sequence) const;
     static LockEvent show(const Kept& kept);
 
-    // A dependency of the events up to `last`.
+    // The commits on which the unpublished events with sequences up to `last` depend.
     struct Unpublished {
         manager::CommitDependency dependency;
         std::uint64_t last = 0;

@@ -1,8 +1,9 @@
 // The events of the lock table, and the clients that watch them.
 //
-// An event is published after its commit is as durable as required. Any thread that reads events
-// publishes first. A decision calls the manager's thread only if a client watches. That thread then
-// makes the commits durable for which no other thread waits.
+// An event can be read after it was published, and it can be published when its commit is as
+// durable as required. No thread waits for this time: the functions that read events first publish
+// those that can be published. If a client watches, a decision with events wakes the manager's
+// thread, which makes the commits of the events durable unless another thread does.
 #pragma once
 
 #include <map>
@@ -30,18 +31,20 @@ public:
         : storage_(storage), is_on_(max_kept > 0), log_(max_kept) {}
 
     bool is_on() const { return is_on_; }
-    // Starts the log with the events of a recovery. A client that asks for earlier events gets
-    // EventPage::gap.
+    // Starts the log with the events that the recovery has caused. `first` is the lowest possible
+    // sequence of this run; a client that asks for earlier events gets EventPage::gap.
     void start(std::uint64_t first, const std::vector<LockEvent>& events);
-    // Adds the events of a decision. Returns whether a client watches.
+    // Adds the events of a decision, whose commits are `dependency`. Returns whether a client
+    // watches.
     bool add(const std::vector<LockEvent>& events, const CommitDependency& dependency);
 
-    // Returns the events that match, if there are any or the request does not wait. Otherwise moves
-    // `done` into a watch, to be called once, and returns nullopt.
+    // Returns the events that match, if there are any or if the request does not wait. Otherwise,
+    // moves `done` into a watch, which calls it once later, and returns nullopt.
     std::optional<Result<EventPage>> watch(Ticket ticket, WatchRequest request,
                                            LockService::WatchCompletion& done, BootTime now);
     bool is_watching(Ticket ticket) const;
-    // Marks watches as cancelled, for take_answers(). Returns whether there was at least one.
+    // Marks the watches with these tickets as cancelled, so that take_answers() takes them. Returns
+    // whether there was at least one.
     bool cancel(std::span<const Ticket> tickets);
     // Takes the watches that are complete, with their answers. A watch is complete if there are
     // events, its wait timeout has passed, or it was cancelled. If `end` is set, all watches

@@ -72,7 +72,7 @@ Error kept_out(std::string_view resource, std::vector<Holder> holders) {
 
 // Returns whether the holder has lost the lock against its will. Only then is a draft kept.
 bool was_lost(const NoFence& none) {
-    if (none.late.empty() || !none.ended) return false;
+    if (none.late.principal.empty() || !none.ended) return false;
     const Outcome outcome = none.ended->outcome;
     return outcome == Outcome::expired || outcome == Outcome::stolen || outcome == Outcome::broken;
 }
@@ -88,7 +88,7 @@ bool covered(const records::GrantRecord& record, std::string_view resource) {
 
 ReadMark LockManager::read_mark() const { return core_->marked.load(); }
 
-Result<Fence> LockManager::fence(const FenceRequest& request, std::string* drafts_of) {
+Result<Fence> LockManager::fence(const FenceRequest& request, LostHolder* drafts_of) {
     if (auto error = core_->not_ours()) return *std::move(error);
     NoFence none;
     std::vector<Holder> holders;
@@ -157,7 +157,7 @@ Result<NoFence> LockManager::Core::find_ended(const FenceRequest& request) const
     if (!*record) return NoFence{NoFence::Why::unknown, {}, {}};
     if ((*record)->session != request.session) return NoFence{NoFence::Why::foreign, {}, {}};
     NoFence none{NoFence::Why::ended, (*record)->ended, {}};
-    if (covered(**record, request.resource)) none.late = (*record)->principal;
+    if (covered(**record, request.resource)) none.late = {(*record)->principal, (*record)->uid};
     return none;
 }
 

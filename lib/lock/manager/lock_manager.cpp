@@ -310,12 +310,17 @@ Result<std::vector<AuditRow>> LockManager::audit(std::uint64_t after, std::uint3
     return read_audit(*core_->storage.snapshot(), after, limit);
 }
 
+Result<std::uint64_t> LockManager::trim_audit(std::uint64_t through) {
+    if (auto error = core_->not_ours()) return *std::move(error);
+    return core_->trim_audit(through);
+}
+
 LockStatistics LockManager::statistics() {
     if (core_->fork_check.in_child()) return {};
     LockStatistics counts;
     {
         MutexLock lock(core_->mutex);
-        counts = core_->table.statistics();
+        counts = core_->table.statistics(core_->view_time());
     }
     counts.acquire = core_->acquires.snapshot();
     std::tie(counts.events, counts.events_dropped) = core_->events.counts();
@@ -420,6 +425,26 @@ void LockManager::deliver_done() { core_->deliver_done(); }
 BootTime LockManager::last_decision() const {
     MutexLock lock(core_->mutex);
     return core_->last_decided;
+}
+
+void LockManager::set_user_limits(const UserLimits& limits) {
+    MutexLock lock(core_->mutex);
+    core_->table.set_user_limits(limits);
+}
+
+void LockManager::set_retention(const Retention& retention) {
+    {
+        MutexLock alone(core_->trimming);
+        core_->trimmer.set_retention(retention);
+        MutexLock lock(core_->mutex);
+        core_->plan_trim(core_->schedule.next_trim);
+    }
+    core_->thread.call();
+}
+
+void LockManager::set_slow_wait(std::chrono::milliseconds slow_wait) {
+    MutexLock lock(core_->mutex);
+    core_->table.set_slow_wait(slow_wait);
 }
 
 std::optional<std::string> LockManager::audit_invariants() {

@@ -1,5 +1,5 @@
-// The part of the lock service that only a server uses: requests in groups, the disconnection of
-// clients, and stalls.
+// The part of the lock service that only a server uses: it answers requests in groups, ends the
+// requests and sessions of disconnected clients, and handles stalls of the server.
 #pragma once
 
 #include <chrono>
@@ -13,57 +13,71 @@
 
 namespace rocklock {
 
-// The defaults are for a service that decides and delivers each request by itself.
+// The default implementations are for a service that needs no flush(): they decide each request and
+// deliver its response as submit() does.
 //
 // Threads: as LockService.
 class ServerService : public LockService {
 public:
-    // As submit(), but the answer may be delivered by flush() only. Many requests then share one
-    // commit, and no switch of threads is needed.
+    // As submit(), but some responses are delivered only by the next call of flush(). Many requests
+    // can then share one commit, and no switch of threads is needed.
     virtual Ticket enqueue(Request request, Completion done) {
         return submit(std::move(request), std::move(done));
     }
-    // Commits the enqueued requests and delivers the answers. The completions run on the calling
-    // thread. The server calls flush() after it has read the input of its clients, and when the
-    // service calls `notify` of on_flush_needed().
+    // Delivers the responses to enqueued requests. The server calls flush() after it has read the
+    // input of its clients, and when the service calls `notify` of on_flush_needed(). If at most
+    // two responses wait for a sync, and syncs are fast, flush() makes the sync before it delivers
+    // them. Otherwise, the service's thread makes the sync and then calls `notify`. The completions
+    // run on the calling thread or, if another thread is already delivering, on that thread.
     //
-    // Returns the time after which it must be called again at the latest, or nullopt if no call is
-    // needed. Zero means: as soon as the delivered answers have been sent. (This call has delivered
-    // the answers that need no commit; the next call may wait for a sync.)
+    // Returns the maximum delay before the next call, or nullopt if no further call is needed. If
+    // the delay is zero, this call has delivered only responses that need no commit. The server
+    // must then send them and call flush() again, and that call may wait for a sync.
     virtual std::optional<std::chrono::milliseconds> flush() { return std::nullopt; }
-    // `notify` is called on the service's own thread and must not block. If `notify` is not set,
-    // that thread delivers the remaining answers. Must be called before the first request.
+    // Sets the function that the service's thread calls when there are responses to deliver; the
+    // server must then call flush(). `notify` must not block. If no function is set, the service's
+    // thread delivers the responses itself. on_flush_needed() must be called before the first
+    // request.
     virtual void on_flush_needed(std::function<void()> notify);
 
-    // Cancels all of these waits, closes all of these sessions and gives back all of these grants
-    // as one decision, so that a lock that one of them releases is not granted to another one of
-    // them. Those that have already ended are ignored. The completions of the waits run on the
-    // calling thread.
+    // Cancels the waits, closes the sessions and releases the undelivered grants in `disconnected`.
+    // All this is one decision, so that a lock that one of the disconnected clients held is not
+    // granted to a waiting request of another. Elements that have already ended are ignored. See
+    // Disconnect for grants that are kept.
+    //
+    // The completions of lock requests run on the calling thread or, during a stall, on the thread
+    // that calls resume(). The completions of watches run on the service's thread.
     virtual void disconnect(Disconnect disconnected);
-    // Reports that a client has proven the session and presented this token with a call, regardless
-    // of the result of the call. From now on, disconnect() does not give back the grant of the
-    // token. authenticate() reports the same for the grant for which the session was opened.
+    // Reports that a client has used this token together with the secret of the session, even if
+    // its call failed. This shows that the client has received the grant, so disconnect() does not
+    // release the grant as undelivered. authenticate() reports the same for the grant for which a
+    // session was opened.
     virtual void note_token(const SessionId& /*session*/, Token /*token*/) {}
 
-    // Watches for stalls. When the server continues after a stall (it was stopped, swapped out or
-    // suspended), it may read a request for a lock before it reads a renewal of that lock that was
-    // sent in time. Must be called before the first request. If `notify` is set, the service checks
-    // the time regularly. If more than 250 ms have passed since the last check, it judges renewals
-    // as of its last check, and defers every other request and all expiries until resume().
-    // `notify` is called once for each stall, on the thread that finds it, and must not block. It
-    // must cause the server to read all of its sockets and then to call resume().
+    // Makes the service watch for stalls. In a stall, the server does not run for some time,
+    // because it was stopped, swapped out or suspended. After a stall, the server may read a
+    // request for a lock before it reads a renewal that the holder of the lock sent in time.
+    // on_stall() must be called before the first request.
+    //
+    // If `notify` is set, the service checks the time regularly while there are sessions. If more
+    // than 250 ms have passed since the last check, there was a stall. Until resume(), renewals are
+    // then decided as if they had arrived at the time of the last check before the stall. All other
+    // submitted or enqueued requests, cancellations, disconnections and expiries are deferred until
+    // resume(); blocking calls are not deferred. `notify` is called once for each stall, on the
+    // thread that detects the stall, and must not block. It must cause the server to read all of
+    // its sockets and then to call resume().
     //
     // `unread_for` returns the longest time for which a thread of the server has not polled its
-    // sockets, and zero if all threads are polling. If that is more than 250 ms, it counts as a
-    // stall that began when that thread last polled. `unread_for` is called with locks held: it
-    // must neither block nor call the service.
+    // sockets, or zero if all threads are polling. More than 250 ms count as a stall that began
+    // with the last poll of that thread. `unread_for` is called with mutexes held: it must neither
+    // block nor call the service.
     virtual void on_stall(std::function<void()> notify,
                           std::function<std::chrono::nanoseconds()> unread_for = {});
     virtual void resume() {}
 };
 
-// Returns the ServerService of a service that decides in this process, or null for the service of a
-// remote daemon.
+// Returns the ServerService of a service that decides in this process, or null for the client of a
+// daemon.
 inline ServerService* server_service(LockService& service) {
     return dynamic_cast<ServerService*>(&service);
 }

@@ -9,9 +9,9 @@
 
 namespace rocklock::manager {
 
-// Counts the decisions, and after a number of them calls LockTable::audit_invariants(). If an
-// invariant is violated, prints the violation and aborts, because a table that is known to be wrong
-// must not grant.
+// Counts the decisions, and calls LockTable::audit_invariants() after a number of them. If an
+// invariant is violated, prints the violation and aborts, because a lock table that is known to be
+// wrong must not grant locks.
 //
 // The number of decisions between two audits grows with the cost of an audit, so that the average
 // cost of the audits per decision is bounded.

@@ -1,5 +1,5 @@
-// A thread that runs a function at times of the boot clock that the function chooses, and after
-// each call().
+// A thread that runs a function repeatedly: at times of the boot clock that the function
+// determines, and after each call().
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ public:
     // Runs `work` repeatedly. `work` returns the time of its next run, or nullopt to run only when
     // called.
     void start(std::function<std::optional<BootTime>()> work);
-    // Runs `work` as soon as possible. If it is running, it runs once more afterwards.
+    // Runs `work` as soon as possible. If `work` is running now, it runs once more afterwards.
     void call();
     // Waits until the current run has ended, and ends the thread.
     void stop();

@@ -1,11 +1,12 @@
 // Memory for the nodes of lock tables, within 32 GB of address space that is reserved once. A
-// pointer into it fits in four bytes, and a piece needs no header.
+// pointer to an object in this range needs only four bytes, and an allocated piece of memory has no
+// header.
 //
-// There may be millions of held locks, each made of a few small nodes that point to each other.
-// With the ordinary allocator and ordinary pointers they would need 50% more memory.
+// There may be millions of held locks, and each consists of a few small nodes that point to each
+// other. With the ordinary allocator and ordinary pointers, the nodes would need 50% more memory.
 //
-// Freed pieces are reused for nodes of the same size. The memory is returned to the system when all
-// pieces are free.
+// Freed pieces are reused for nodes of the same size. When all pieces are free, the memory is
+// returned to the operating system.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ public:
     [[gnu::visibility("hidden")]] static char* base;
 };
 
-// If a class derives from this, `new` allocates its objects in the arena.
+// Base class: `new` allocates the objects of derived classes in the arena.
 struct InArena {
     static void* operator new(std::size_t bytes) { return Arena::allocate(bytes); }
     static void* operator new(std::size_t, void* address) noexcept { return address; }

@@ -1,4 +1,4 @@
-// The disconnection of clients, as one event.
+// One event for the disconnection of several clients.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,13 @@
 
 namespace rocklock {
 
-// A grant whose response has probably not reached its client, according to the state of the
-// connection.
+// A grant whose response has probably not reached its client. The server concludes this from the
+// state of the connection.
 struct UndeliveredGrant {
     SessionId session;
     GrantId grant{};
-    // The session was opened for this grant, so its id and secret are in the same response.
+    // Whether the session was opened for this grant alone. If so, the same response contains the id
+    // and the secret of the session.
     bool own_session = false;
 };
 
@@ -22,8 +23,8 @@ struct Disconnect {
     std::vector<Ticket> waits;
     // The sessions to close. The responses are discarded.
     std::vector<CloseSession> sessions;
-    // The grants to release. A grant is kept if the client has shown, by another request, that it
-    // knows the grant. If the response was one of several for the same grant (Held::count), only
+    // The grants to release. Exceptions: if the client has shown by another request that it knows
+    // the grant, the grant is kept; if the count of the grant is greater than 0 (Held::count), only
     // the count is decremented.
     std::vector<UndeliveredGrant> undelivered{};
 };

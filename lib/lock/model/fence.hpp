@@ -1,9 +1,10 @@
-// Fences: the check that permits a write to a bound item or forbids a plain read.
+// Fences: the checks whether a client may write an item under its grant, and whether a client
+// without a lock may read an item.
 //
-// A write presents the grant on which it relies. The table determines whether the grant is live and
-// covers the resource, and returns the conditions that must still hold when the write is committed.
-// Therefore, a holder that was paused or disconnected, or whose lock was stolen, cannot write after
-// its lock has ended, however late its write arrives.
+// A write presents the grant on which it relies. The lock table determines whether the grant has
+// not ended and covers the resource, and returns the conditions that must still hold when the write
+// is committed. A holder that was paused or disconnected, or whose lock was stolen, therefore
+// cannot write after its lock has ended, however late its write arrives.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +27,12 @@ struct FenceRequest {
     // The token of the grant on which the write relies. If none, any grant of the session that
     // covers the resource is accepted.
     std::optional<Token> token;
-    // The resource that is written. If empty, any resource of the grant is accepted.
+    // The resource that the grant must cover. If empty, a grant of any resource is accepted.
     std::string_view resource;
 };
 
-// A live grant in `write` or `exclusive`. The fence is valid as long as the record of the grant has
-// this version, and until the time `until`.
+// The permission to write under a grant in `write` or `exclusive`. It is valid until the time
+// `until`, provided that the record of the grant still has this version.
 struct Fence {
     GrantId grant{};
     std::uint64_t version = 0;
@@ -43,12 +44,18 @@ struct Fence {
     bool downgrades = true;
 };
 
+// The principal of a session that has lost a lock, and the user that opened the session.
+struct LostHolder {
+    std::string principal;
+    std::uint32_t uid = 0;
+};
+
 // The reason why there is no fence.
 struct NoFence {
     enum class Why : std::uint8_t {
         // The grant or its session has ended; see `ended`.
         ended,
-        // The grant or the session is not in the table. The history may have it.
+        // The grant or the session is not in the lock table. It may be in the history.
         unknown,
         // The grant belongs to another session.
         foreign,
@@ -57,17 +64,19 @@ struct NoFence {
     };
     Why why = Why::not_covered;
     std::optional<Ending> ended;
-    // If the ended grant covered the resource in `write` or `exclusive`: its principal. Otherwise
-    // empty.
-    std::string late{};
+    // The holder of the ended grant, if that grant covered the resource in `write` or `exclusive`.
+    // Otherwise, the principal is empty.
+    LostHolder late{};
 };
 
-// The exclusive holds, which forbid plain reads, and their latest changes. A reader compares two
-// states to find out whether an exclusive hold has begun or ended in between. If there was no
-// exclusive hold at all, the reader needs no mutex for this comparison.
+// The number of exclusive holds, which forbid reads by clients without a lock, and their latest
+// changes. A reader compares the states before and after its read to find out whether an exclusive
+// hold has begun or ended in between. If there was no exclusive hold before, during or after the
+// read, the reader needs no mutex for the comparison.
 class ExclusiveHolds {
 public:
-    // The number of exclusive holds at one time, and the number of changes until then.
+    // The number of exclusive holds at one moment, and the number of their begins and ends until
+    // then.
     struct State {
         std::uint64_t holds = 0;
         std::uint64_t changes = 0;
@@ -85,8 +94,8 @@ public:
     }
     const State& state() const { return state_; }
 
-    // Returns whether an exclusive hold that covers the resource has begun or ended since the state
-    // with this number of changes. Returns nullopt if the changes since then are no longer known.
+    // Returns whether an exclusive hold that covers the resource has begun or ended since
+    // State::changes had the value `changes`. Returns nullopt if not all of these changes are kept.
     std::optional<bool> changed_since(std::uint64_t changes, std::string_view resource) const;
 
 private:

@@ -1,5 +1,5 @@
-// Requests about a grant or session that is not in the lock table, for example because it has
-// ended: the lookup in the history, and the event that continues the request after the lookup.
+// Requests about a grant or a session that is not in the lock table, for example because it has
+// ended. Such a request is looked up in the history, and an event can continue it after the lookup.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,21 @@
 
 namespace rocklock {
 
-// The table does not know this grant, or, if `grant` is 0, this session. The manager looks it up in
-// the history and completes the request.
+// A lookup in the history. The lock table does not contain `grant` or, if `grant` is 0, `session`.
+// The manager looks up the missing object and completes the request.
 struct HistoryLookup {
     Ticket ticket{};
     SessionId session;
     GrantId grant{};
-    // The kind of the request. It determines the form of the response.
+    // The kind of the request, which determines the response. `force` is Break or Steal, `replay`
+    // an Acquire that was repeated with its request id.
     enum class Verb : std::uint8_t { release, other, force, replay, reacquire } verb = Verb::other;
-    // For `replay`: the fingerprint of the request's parameters.
+    // For `replay`: a hash of the request's parameters.
     std::uint64_t fingerprint = 0;
 };
 
-// Acquires the locks of `grant` again, as found in the history. This is the second half of a
-// Reacquire; the manager submits it after the lookup.
+// Acquires the locks of an ended grant again. This event is the second half of a Reacquire: the
+// manager submits it after it has read the record of `grant` from the history.
 struct ReacquireLocks {
     SessionId session;
     GrantId grant{};
@@ -36,7 +37,7 @@ struct ReacquireLocks {
 struct ForgottenGrant {
     GrantId grant{};
     std::vector<std::string> resources;
-    // The hash of its request id; zero if it has none.
+    // The hash of the request id with which the grant was acquired; zero if it had none.
     std::uint64_t request_high = 0;
     std::uint64_t request_low = 0;
 };

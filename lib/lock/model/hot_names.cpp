@@ -13,7 +13,7 @@ void HotNames::count(std::string_view name) {
     }
     auto found = std::find_if(names_.begin(), names_.end(),
                               [&](const HotResource& hot) { return hot.resource == name; });
-    if (found == names_.end() && names_.size() < counted) {
+    if (found == names_.end() && names_.size() < max_names) {
         names_.push_back({std::string(name), 0, 0});
         found = names_.end() - 1;
     } else if (found == names_.end()) {
@@ -25,7 +25,7 @@ void HotNames::count(std::string_view name) {
     }
     ++found->waits;
     last_ = static_cast<std::size_t>(found - names_.begin());
-    ROCKLOCK_ASSERT(last_ < names_.size() && names_.size() <= counted);
+    ROCKLOCK_ASSERT(last_ < names_.size() && names_.size() <= max_names);
     ROCKLOCK_ASSERT(found->waits > found->error);
 }
 

@@ -1,9 +1,9 @@
-// The names for which most requests have waited, counted in bounded memory.
+// The names for which requests have waited most often, counted in bounded memory.
 //
-// At most `counted` names are counted. A new name replaces the one with the smallest count and
-// continues from that count, which is therefore the maximum error of its own count ("space saving",
-// Metwally et al. 2005). A name that received more than 1/`counted` of all counts is always among
-// the counted names.
+// At most `max_names` names have a count. If they are all used, a new name replaces the name with
+// the smallest count and takes over its count. This value is the maximum error of the new name's
+// count ("space saving", Metwally et al. 2005). A name with more than 1/`max_names` of all waits
+// always has a count.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ public:
     std::vector<HotResource> top(std::size_t limit) const;
 
 private:
-    static constexpr std::size_t counted = 256;
+    static constexpr std::size_t max_names = 256;
 
     std::vector<HotResource> names_;
-    // The index of the name that was counted last. Often the same name is counted many times in a
-    // row.
+    // The index of the name that was counted last, because one name is often counted many times in
+    // a row.
     std::size_t last_ = 0;
 };
 

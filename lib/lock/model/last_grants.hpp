@@ -1,8 +1,9 @@
-// The last grants on names that are not in use, by the hash of the name. If two names have the same
-// hash, the records of the grants show to which name an entry belongs.
+// A map from the hash of a name to the last grant on the name, for names whose resources are not in
+// use. If two names have the same hash, the record of the grant shows to which of the names the
+// entry belongs.
 //
-// The map is divided into parts. If a million locks end together, a million entries are added at
-// once, and growing one large map would move all of them at once.
+// The map is divided into parts. If a million locks end at the same time, a million entries are
+// added. A single large map would then move all of its entries whenever it grows.
 #pragma once
 
 #include <array>
@@ -39,7 +40,7 @@ private:
     static constexpr std::size_t parts = 256;
 
     static std::size_t part_of(std::uint64_t name_hash) {
-        // Uses other bits than `Hash`.
+        // The bits that select the part are independent of those that `Hash` uses within the part.
         return (name_hash * 0xD1B54A32D192ED03U) >> 56;
     }
 

@@ -1,6 +1,7 @@
 #include "lock/model/lock_class.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "lock/model/names.hpp"
@@ -19,16 +20,32 @@ std::string_view take_element(std::string_view& path, bool& more) {
     return element;
 }
 
+// Whether elements remain after the shorter one of a pattern and a name.
+struct Remainder {
+    bool pattern = false;
+    bool name = false;
+};
+
+// Compares as many elements as both have. Returns nullopt if one of them differs.
+std::optional<Remainder> compare(std::string_view pattern, std::string_view name) {
+    Remainder more;
+    do {
+        const std::string_view wanted = take_element(pattern, more.pattern);
+        const std::string_view element = take_element(name, more.name);
+        if (wanted != "*" && wanted != element) return std::nullopt;
+    } while (more.pattern && more.name);
+    return more;
+}
+
 bool matches(std::string_view pattern, std::string_view name) {
-    for (;;) {
-        bool more_pattern = false;
-        bool more_name = false;
-        const std::string_view wanted = take_element(pattern, more_pattern);
-        const std::string_view element = take_element(name, more_name);
-        if (wanted != "*" && wanted != element) return false;
-        if (more_pattern != more_name) return false;
-        if (!more_pattern) return true;
-    }
+    const auto more = compare(pattern, name);
+    return more && !more->pattern && !more->name;
+}
+
+// Returns whether the pattern can match a name below `name`.
+bool matches_below(std::string_view pattern, std::string_view name) {
+    const auto more = compare(pattern, name);
+    return more && more->pattern;
 }
 
 // Returns whether pattern `a` is ordered before `b`: element by element from the left, a literal
@@ -78,6 +95,13 @@ std::optional<Error> check_durations(const LockClass& lock_class) {
     if (lock_class.max_lease > milliseconds{0} && lock_class.lease > lock_class.max_lease) {
         return invalid(lock_class, "lease is longer than max_lease");
     }
+    const bool limited =
+        lock_class.max_lease > milliseconds{0} || lock_class.max_hold > milliseconds{0};
+    if (lock_class.no_expiry && limited) {
+        return invalid(lock_class,
+                       "no_expiry allows locks that never expire, and max_lease and max_hold would "
+                       "end them: give either no_expiry or these limits");
+    }
     if (lock_class.max_hold > milliseconds{0} && lock_class.min_hold > lock_class.max_hold) {
         return invalid(lock_class, "min_hold is longer than max_hold");
     }
@@ -101,7 +125,50 @@ std::optional<Error> check_steal(const LockClass& lock_class) {
     return std::nullopt;
 }
 
+// The maximum number of users and groups in one right.
+constexpr std::size_t max_named = 100;
+
+std::optional<Error> check_rights(const LockClass& lock_class) {
+    for (const auto* right : {&lock_class.steal_by, &lock_class.break_by, &lock_class.bind_by}) {
+        if (right->size() > max_named) {
+            return invalid(lock_class,
+                           "more than 100 users and groups have one right: give the right to a "
+                           "group that contains them");
+        }
+        for (const std::string& name : *right) {
+            const bool known = name.starts_with("user:") || name.starts_with("group:");
+            if (!known || name.ends_with(':')) {
+                return invalid(lock_class, "'" + name +
+                                               "' in steal_by, break_by or bind_by is neither a "
+                                               "user nor a group: write user:NAME or group:NAME");
+            }
+            if (auto error = check_name("a user or group", name)) return error;
+        }
+    }
+    if (!lock_class.steal_by.empty() && lock_class.steal == StealPolicy::never) {
+        return invalid(lock_class,
+                       "steal_by needs a steal policy that allows steals: give anyone, idle or "
+                       "ask, which then apply to steal_by only");
+    }
+    return std::nullopt;
+}
+
 }  // namespace
+
+bool names_any(const std::vector<std::string>& right, const std::vector<std::string>& identities) {
+    return std::find_first_of(right.begin(), right.end(), identities.begin(), identities.end()) !=
+           right.end();
+}
+
+std::string named_in(const std::vector<std::string>& right) {
+    std::string text;
+    for (const std::string& name : right) {
+        const std::size_t colon = name.find(':');
+        text += name.substr(0, colon) + " " + name.substr(colon + 1);
+        text += &name == &right.back() ? " and " : ", ";
+    }
+    return text + "administrators";
+}
 
 const LockClass& ClassTable::of(std::string_view resource) const {
     static const LockClass by_default;
@@ -109,6 +176,17 @@ const LockClass& ClassTable::of(std::string_view resource) const {
         if (matches(lock_class.pattern, resource)) return lock_class;
     }
     return by_default;
+}
+
+const LockClass* ClassTable::draining(std::string_view resource, bool subtree) const {
+    if (draining_ == 0) return nullptr;
+    const LockClass& own = of(resource);
+    if (own.draining) return &own;
+    if (!subtree) return nullptr;
+    const auto found = std::find_if(classes_.begin(), classes_.end(), [&](const LockClass& c) {
+        return c.draining && matches_below(c.pattern, resource);
+    });
+    return found == classes_.end() ? nullptr : &*found;
 }
 
 const LockClass* ClassTable::find(std::string_view pattern) const {
@@ -135,6 +213,11 @@ void ClassTable::note_limits() {
     limit_leases_ = std::any_of(classes_.begin(), classes_.end(), [](const LockClass& c) {
         return c.max_lease > std::chrono::milliseconds{0};
     });
+    allow_no_expiry_ = std::any_of(classes_.begin(), classes_.end(),
+                                   [](const LockClass& c) { return c.no_expiry; });
+    draining_ = static_cast<std::uint64_t>(
+        std::count_if(classes_.begin(), classes_.end(),
+                      [](const LockClass& c) { return c.draining.has_value(); }));
 }
 
 std::optional<Error> check_class(const LockClass& lock_class) {
@@ -146,8 +229,12 @@ std::optional<Error> check_class(const LockClass& lock_class) {
     }
     if (auto error = check_durations(lock_class)) return error;
     if (auto error = check_steal(lock_class)) return error;
+    if (auto error = check_rights(lock_class)) return error;
     if (lock_class.queue_limit == 0 || lock_class.queue_limit > limits::waiters_total) {
         return invalid(lock_class, "queue_limit is out of range: give 1 to 1,000,000");
+    }
+    if (lock_class.max_priority > limits::max_priority) {
+        return invalid(lock_class, "max_priority is out of range: give 0 (none) to 100");
     }
     if (lock_class.dependants.size() >= limits::resources_per_grant) {
         return invalid(lock_class, "more than 99 dependants: a set has at most 100 resources");

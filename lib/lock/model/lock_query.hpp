@@ -1,5 +1,6 @@
 // Lookups of single objects of the lock table, and searches over held locks and events in an order
-// that the caller defines. Used to present the lock table as DynamoDB tables.
+// that the caller defines. The system tables, such as rocklock.locks, use them to present the lock
+// table as DynamoDB tables.
 #pragma once
 
 #include <algorithm>
@@ -24,17 +25,18 @@ struct ClassKey {
     std::string pattern;
 };
 
-// Identifies a held lock by its resource and grant, or a session, or a class.
+// Identifies a held lock (by its resource and grant), a session, or a class.
 using LookupKey = std::variant<LockPosition, SessionId, ClassKey>;
 
 struct LookupResult {
     std::variant<std::monostate, Holder, SessionView, LockClass> found;
-    // For a holder or a session: the time at which it ends if it is not renewed or ended before.
+    // If `found` is a holder or a session: the time at which it ends unless it is renewed or ended
+    // before.
     BootTime until = BootTime::max();
 };
 
-// A range of keys, first <= key < last, in ascending order if `forward`, and the maximum number of
-// results. If `last` is empty, the range has no upper limit.
+// A range of keys, first <= key < last, with the order and the maximum number of the results. The
+// order is ascending if `forward` is true. If `last` is empty, the range has no upper limit.
 struct KeyRange {
     std::string first;
     std::string last;
@@ -42,7 +44,8 @@ struct KeyRange {
     std::size_t max_rows = 0;
 };
 
-// Collects the first elements of a range from all elements that are offered.
+// Collects the first KeyRange::max_rows elements of a range from all elements that are offered, in
+// any order.
 template <typename Value>
 class FirstInRange {
 public:
@@ -83,12 +86,13 @@ private:
     };
 
     KeyRange range_;
-    // A heap with the last element on top.
+    // A heap whose top is the last element in the order of the range.
     std::vector<Kept> kept_;
 };
 
-// Returns the key of a resource and a grant, or of a resource and an event. It is called while the
-// table is locked, so it must be fast and must not access other state.
+// Returns the key of a lock (its resource and the number of its grant) or of an event (its resource
+// and its sequence). The function is called while the mutex of the lock table is held, so it must
+// be fast and must not access other state.
 using KeyOfPosition = std::function<std::string(std::string_view resource, std::uint64_t number)>;
 
 // The results of a search.
@@ -100,10 +104,11 @@ struct InRange {
     std::optional<LockPosition> more;
 };
 
-// A search over held locks in the order of their keys, in steps; see LockSearch.
+// A search over held locks in the order of their keys. The search is executed in steps; see
+// LockSearch.
 class HeldSearch {
 public:
-    // If `resource` is set, only that resource is searched.
+    // If `resource` is set, only the locks of that resource are searched.
     HeldSearch(std::optional<std::string> resource, KeyOfPosition key, KeyRange range)
         : resource_(std::move(resource)),
           key_(std::move(key)),
@@ -117,15 +122,17 @@ private:
     KeyOfPosition key_;
     std::size_t max_;
     FirstInRange<LockPosition> first_;
-    // The part of the table that is searched next.
+    // The part of ResourceIndex that is searched next.
     std::size_t part_ = 0;
-    // Set after all parts have been searched; then the holders at these positions are shown.
+    // The result of searching all parts; none until then. The following steps add the holders at
+    // these positions to `found_`.
     std::optional<std::vector<LockPosition>> positions_;
+    // The number of `positions_` that these steps have processed.
     std::size_t shown_ = 0;
     InRange<Holder> found_;
 };
 
-// A search over published events in the order of their keys, in steps.
+// A search over published events in the order of their keys, executed in steps.
 class EventSearch {
 public:
     EventSearch(std::optional<std::string> resource, KeyOfPosition key, KeyRange range)
@@ -143,7 +150,7 @@ private:
     // The positions of events: a resource and a sequence.
     FirstInRange<LockPosition> first_;
     // The events up to the sequence `after_` have been searched. The search ends with the event
-    // `last_`, which was the last published one when the search began.
+    // `last_`, which was the last published event when the search began.
     std::uint64_t after_ = 0;
     std::optional<std::uint64_t> last_;
 };

@@ -1,5 +1,5 @@
-// Searches over all held locks or sessions, in steps, so that the table can make decisions between
-// them.
+// Searches over all held locks or sessions. A search is executed in steps, so that the lock table
+// can make decisions between two steps.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,17 @@
 
 namespace rocklock {
 
-// A position in a list of locks: a resource and a grant. For events: a resource and a sequence.
+// A position in a list of locks: a resource and the number of a grant. In a list of events: a
+// resource and the sequence of an event, in the member `grant`.
 struct LockPosition {
     std::string resource;
     std::uint64_t grant = 0;
     friend auto operator<=>(const LockPosition&, const LockPosition&) = default;
 };
 
-// One page of ListLocks while LockTable::search() collects it in steps. The page contains every
-// matching lock that is held during the whole search. Locks that are acquired or end meanwhile may
-// be included.
+// One page of ListLocks, which LockTable::search() collects in steps. The page contains every
+// matching lock that is held during the whole search. Locks that are acquired or end during the
+// search may be included.
 class LockSearch {
 public:
     // Errors: invalid_argument (`limit` or `next`).
@@ -40,10 +41,10 @@ private:
 
     ListLocks request_;
     std::optional<LockPosition> after_;
-    // The first positions after `after_`, at most one more than requested. A heap with the last one
-    // on top, until sort() is called.
+    // The first positions after `after_`: at most one more than requested. Until sort() is called,
+    // a heap whose top is the last of these positions.
     std::vector<LockPosition> found_;
-    // The part of the table that is searched next.
+    // The part of ResourceIndex that is searched next.
     std::size_t part_ = 0;
     // The index in `found_` of the position that is shown next.
     std::size_t shown_ = 0;
@@ -53,7 +54,7 @@ private:
     std::size_t bytes_ = 0;
 };
 
-// The live sessions of one principal, or of all principals, while they are being listed.
+// A search for the sessions of one principal, or of all principals, that have not ended.
 class SessionSearch {
 public:
     explicit SessionSearch(std::string_view principal) : principal_(principal) {}
@@ -67,7 +68,7 @@ private:
     };
 
     std::string principal_;
-    // In order of opening.
+    // The sessions in the order in which they were opened. None until they have been collected.
     std::optional<std::vector<Found>> found_;
     std::size_t shown_ = 0;
     std::vector<SessionView> views_;

@@ -8,13 +8,13 @@
 
 namespace rocklock {
 
-// Returns whether two sessions cannot hold a resource in these modes at the same time. Only `read`
-// is compatible with `read`.
+// Returns whether two sessions cannot hold one resource in these two modes at the same time. Only
+// `read` and `read` do not conflict.
 constexpr bool conflicting(Mode held, Mode wanted) {
     return held != Mode::read || wanted != Mode::read;
 }
 
-// Returns whether a lock in mode `held` suffices if `needed` is required.
+// Returns whether a lock in mode `held` is sufficient where a lock in mode `needed` is required.
 constexpr bool covers(Mode held, Mode needed) { return held >= needed; }
 
 // Returns the mode for an intent under a policy. Returns nullopt if the policy defines no lock for

@@ -75,8 +75,11 @@ std::optional<Error> check_texts(std::string_view note, const Metadata& metadata
         }
     }
     if (bytes <= limits::metadata_bytes) return std::nullopt;
-    Error error(ErrorCode::limit_exceeded, "note and metadata have " + std::to_string(bytes) +
-                                               " bytes together: at most 4,096 are allowed");
+    const std::string what =
+        metadata.empty() ? "the note or reason has " : "note and metadata have ";
+    Error error(ErrorCode::limit_exceeded, what + std::to_string(bytes) +
+                                               (metadata.empty() ? " bytes" : " bytes together") +
+                                               ": at most 4,096 are allowed");
     error.limit = limits::metadata_bytes;
     return error;
 }

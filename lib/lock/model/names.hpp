@@ -16,8 +16,9 @@ bool is_utf8(std::string_view text);
 // Returns an error unless the name is 1 to 1,024 bytes of UTF-8 without NUL. `what` begins the
 // message, for example "resource name".
 std::optional<Error> check_name(std::string_view what, std::string_view name);
-// Returns an error if the name has more than limits::name_parts parts. The lock table has an entry
-// for each path above a name. Names that are already stored may have more parts.
+// Returns an error if the name has more than limits::name_parts elements. The limit exists because
+// the lock table has an entry for each path above a name. Names that an earlier version has stored
+// may have more elements.
 std::optional<Error> check_depth(std::string_view resource);
 // Returns an error unless all texts are UTF-8 and have at most limits::metadata_bytes in total.
 std::optional<Error> check_texts(std::string_view note, const Metadata& metadata);
@@ -28,7 +29,8 @@ std::optional<Error> check_lease(std::chrono::milliseconds lease);
 // "a//b" is "a/", and the path above "a/" is "a".
 std::optional<std::string_view> parent_path(std::string_view path);
 
-// FNV-1a, 64 bits, with any start value. Hashes are stored on disk, so this must never change.
+// The 64-bit hash FNV-1a of `bytes`, continued from `hash`. Hashes are stored on disk, so the
+// function must never change.
 constexpr std::uint64_t fnv_start = 0xcbf29ce484222325;
 constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = fnv_start) {
     for (const char byte : bytes) {

@@ -11,9 +11,10 @@
 //
 // A Resource also has a list of its children, the paths directly below it, for subtree locks.
 //
-// A Resource exists if it is held, waited for or closed (not grantable until
+// A Resource exists if it has a hold or a waiter, if it is closed (cannot be granted before
 // ResourceExtra::closed_until), or if a resource below it exists. A Resource whose name has no '/'
-// has no parent. Most resources have no extra. Therefore a million held locks need little memory.
+// has no parent. Most resources have no ResourceExtra, so that a million held locks need little
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +44,8 @@ struct Session;
 struct Wait;
 struct WaitLock;
 
-// Identifies a request by a hash of its scope (the session, or uid and principal) and its request
-// id.
+// Identifies a request that can be repeated: a hash of its request id and of the scope of the id,
+// which is a session, or a uid and a principal.
 struct RequestKey {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
@@ -59,7 +60,8 @@ struct RequestKeyHash {
 // One resource of a grant. The members are ordered to avoid padding, because there may be millions
 // of holds.
 struct Hold {
-    // The previous grant on the same name. These links form the history of the resource.
+    // The previous grant on the name of this resource. These links form the history of the
+    // resource.
     GrantId before{};
     Near<Grant> grant{};
     Near<Resource> resource{};
@@ -76,15 +78,16 @@ struct Hold {
     bool root() const { return cause == no_cause; }
 };
 
-// A request to the holder to let a principal take over its grant. Kept in memory only: after a
-// restart, the principal has to ask again.
+// The request of a principal to the holder of a grant to take over the grant (StealPolicy::ask).
+// Kept in memory only: after a restart, the principal must ask again.
 struct Ask {
     enum class Answer : std::uint8_t { none, allowed, refused };
 
-    // The principal that asked, regardless of its session.
+    // The principal that has asked, and the user that opened the session in which it asked. The
+    // principal may continue in another session.
     std::uint32_t uid = 0;
     std::string principal;
-    // The last session of the principal that asked. It gets the answer.
+    // The session in which the principal has asked last. This session gets the answer.
     SessionId session;
     Answer answer = Answer::none;
     // The time of the request or, if there is an answer, of the answer.
@@ -93,9 +96,10 @@ struct Ask {
 
 // The members of a grant that few grants need.
 struct GrantExtra : InArena {
-    // Set if the token differs from the id, after an upgrade.
+    // The token, if an upgrade has made it differ from the id of the grant; otherwise 0.
     Token token{};
-    // The number of acquisitions with Held::count after the first. Each needs a release of its own.
+    // The number of acquires with Held::count after the first. Each of them needs a release of its
+    // own.
     std::uint32_t count = 0;
     std::string note;
     Metadata metadata;
@@ -103,12 +107,14 @@ struct GrantExtra : InArena {
     std::uint64_t fingerprint = 0;
     RequestKey convert_request;
     std::uint64_t convert_fingerprint = 0;
-    // If `max_hold` is greater than zero: the time `cap` at which the grant ends, however often it
-    // is renewed.
+    // If `max_hold` is greater than zero, the grant ends at the time `cap`, even if its session is
+    // renewed.
     std::chrono::milliseconds max_hold{0};
     BootTime cap{BootTime::max()};
     Timer timer;
-    // The requests to take over the grant, with the policy `ask`.
+    // The `min_hold` of the request; 0 if it has none.
+    std::chrono::milliseconds min_hold{0};
+    // The requests of other principals to take over the grant.
     std::vector<Ask> asks;
 };
 
@@ -120,14 +126,17 @@ struct Grant {
     Near<Session> session;
     Near<Grant> next;
     Near<Grant> previous;
+    // The neighbours among the grants of all sessions, in the order of their numbers (GrantOrder).
+    Near<Grant> older;
+    Near<Grant> younger;
     NearOwner<GrantExtra> extra;
     std::uint8_t hold_count = 0;
     bool waited = false;
-    // The client has shown that it knows the grant: a request of its session has named the grant or
-    // presented its token, or a write has relied on it. In memory only.
+    // Whether the client has shown that it knows the grant: a request of the session has named the
+    // grant or presented its token, or a write has relied on the grant. Kept in memory only.
     bool confirmed = false;
 
-    // Allocates a grant together with its holds, which follow it in the same piece of memory.
+    // Allocates a grant and its holds in one piece of memory, in which the holds follow the grant.
     static Grant* make(std::size_t hold_count) {
         ROCKLOCK_ASSERT(hold_count > 0 && hold_count <= limits::resources_per_grant);
         auto* grant = new (Arena::allocate(bytes(hold_count))) Grant;
@@ -166,6 +175,36 @@ struct RequestedLock {
     bool root() const { return cause == Hold::no_cause; }
 };
 
+// One of several locks of which a request needs any one (Acquire::any): a range of the requested
+// locks, which consists of the lock and its dependants.
+struct Alternative {
+    std::size_t first = 0;
+    std::size_t count = 0;
+    // The time after which a grant of this alternative ends. Zero means no limit.
+    std::chrono::milliseconds max_hold{0};
+};
+
+// The position of a request in the queues of its resources. Positions are totally ordered. The
+// position of a request does not change while the request waits.
+struct QueuePlace {
+    // An order after all requests that have arrived.
+    static constexpr std::uint64_t newest = UINT64_MAX;
+
+    bool conversion = false;
+    // The time of arrival, minus limits::priority_step for each unit of the priority.
+    BootTime ranked_at{};
+    // The order of arrival.
+    std::uint64_t order = newest;
+
+    // Conversions come before other requests. Within each of these two kinds, requests are in the
+    // order of `ranked_at` and then in the order of arrival.
+    bool before(const QueuePlace& other) const {
+        if (conversion != other.conversion) return conversion;
+        if (ranked_at != other.ranked_at) return ranked_at < other.ranked_at;
+        return order < other.order;
+    }
+};
+
 // A requested lock in the queue of its resource.
 struct WaitLock {
     const RequestedLock* requested = nullptr;
@@ -178,23 +217,32 @@ struct WaitLock {
 struct Wait {
     Ticket ticket{};
     Session* session = nullptr;
-    // The order of arrival.
-    std::uint64_t order = 0;
-    // Whether this is a conversion. `converts` is the grant to convert; if it has ended, `converts`
-    // is null and `grant_ended` is set.
-    bool conversion = false;
+    QueuePlace place;
+    std::uint32_t priority = 0;
+    // For a conversion: the grant to convert. If this grant has ended, `converts` is null and
+    // `grant_ended` is set.
     Grant* converts = nullptr;
     std::optional<Ending> grant_ended;
     std::vector<RequestedLock> requested_locks;
-    // One element for each requested lock. The sizes of both vectors do not change after the
-    // request is queued, because their elements are linked.
+    // If the request needs any one of several locks: these locks. Otherwise empty; the request then
+    // needs all of `requested_locks`.
+    std::vector<Alternative> alternatives;
+    // One element for each of `requested_locks`. After the request is queued, the sizes of both
+    // vectors do not change, because pointers refer to their elements.
     std::vector<WaitLock> locks;
-    // For a conversion: the modes of all holds of the grant afterwards, in order.
+    // For a conversion: the modes that all holds of the grant will have, in the order of
+    // Grant::holds().
     std::vector<Mode> modes_after;
     Held held = Held::refuse;
     std::string note;
     Metadata metadata;
-    std::chrono::milliseconds max_hold{0};
+    // `max` is the shortest max_hold of the request and of the classes of its resources. `min` is
+    // the min_hold of the request. 0 means no limit.
+    struct HoldTimes {
+        std::chrono::milliseconds max{0};
+        std::chrono::milliseconds min{0};
+    };
+    HoldTimes hold_times;
     RequestKey request;
     std::uint64_t fingerprint = 0;
     BootTime patience_ends{BootTime::max()};
@@ -202,35 +250,43 @@ struct Wait {
     BootTime began{};
     // Whether the wait has been reported as slow.
     bool slow_reported = false;
-    // Fires at the earliest time at which the request must be examined: its wait timeout or the
-    // deadline of its session ends, a blocking time limit passes, or the wait must be reported as
-    // slow.
+    // Whether this is the last entry of `session->waits` and represents a lock that the session
+    // would have, while a search for a deadlock is in progress.
+    bool imagined_grant = false;
+    // Fires at the earliest time at which the request must be examined: when its wait timeout ends,
+    // when the lease of its session ends, when a lock or a closed resource that blocks it may end,
+    // or when the wait must be reported as slow.
     Timer timer;
-    // The neighbors in the list of all waits, in the order of arrival.
+    // The neighbours in the list of all waits, in the order of arrival.
     Wait* older = nullptr;
     Wait* younger = nullptr;
-    // Whether ServeList contains the wait: `recheck`, because it must be examined; `overdue`,
-    // because it has timed out.
-    bool recheck = false;
-    bool overdue = false;
+    // Whether ServeList contains the wait: `recheck` is set if the wait must be examined, `overdue`
+    // if it has timed out.
+    struct Listed {
+        bool recheck = false;
+        bool overdue = false;
+    };
+    Listed listed;
 
-    bool before(const Wait& other) const {
-        if (conversion != other.conversion) return conversion;
-        return order < other.order;
+    bool any() const { return !alternatives.empty(); }
+    bool before(const Wait& other) const { return place.before(other.place); }
+    std::span<const RequestedLock> locks_of(const Alternative& one) const {
+        return std::span(requested_locks).subspan(one.first, one.count);
     }
 };
 
-// A name to be looked up, with its hash, which is computed only once.
+// A name to look up and its hash, so that the hash is computed only once.
 struct HashedName {
     std::string_view name;
-    // The same as Resource::hash.
+    // ResourceHash::half() of the name.
     std::uint32_t hash = 0;
 };
 
 struct ResourceHash {
     using is_transparent = void;
     using is_avalanching = void;
-    // Half of the hash is stored in the resource, so that a table can grow without reading names.
+    // Resource::hash stores this half of the hash, so that a hash table can grow without reading
+    // the names.
     static std::uint32_t half(std::string_view name) {
         return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
     }
@@ -253,14 +309,14 @@ struct ResourceExtra : InArena {
     WaitLock* first = nullptr;
     WaitLock* last = nullptr;
     std::uint32_t waiters = 0;
-    // The end of a minimum hold or a lock delay. The resource is not granted before.
+    // The end of a minimum hold or of a lock delay. The resource is not granted before this time.
     BootTime closed_until{};
     Timer timer;
 };
 
-// The last grant on a name, live or ended. The id is 0 if none is known. Also records two facts:
-// whether this grant has been upgraded, and whether an older grant has been upgraded after this one
-// was given. In both cases the resource may have been written since this grant was given.
+// The last grant on a name, which may have ended; its id is 0 if none is known. Also records two
+// facts: whether this grant has been upgraded, and whether an older grant has been upgraded after
+// this one was given. In both cases, the resource may have been written since this grant was given.
 class LastGrant {
 public:
     LastGrant() = default;
@@ -283,25 +339,26 @@ struct Resource {
     LastGrant last;
     Near<Hold> first;
     Near<Resource> parent;
-    // The list of the paths directly below.
+    // The first of the resources directly below this one.
     Near<Resource> children;
-    // The neighbors in the parent's list of children.
+    // The neighbours in the parent's list of children.
     Near<Resource> next;
     Near<Resource> previous;
     NearOwner<ResourceExtra> extra;
-    // The number of holds, and the number of those in a mode other than `read`. Expired holds count
-    // until they are cleaned up.
+    // `holds` is the number of holds, `strong` the number of those in a mode other than `read`.
+    // Expired holds count until they are cleaned up.
     std::uint32_t holds = 0;
     std::uint32_t strong = 0;
     // The hash of the name.
     std::uint32_t hash = 0;
     std::uint16_t name_bytes = 0;
-    // Whether ServeList contains the resource: `dirty`, because its queue must be served;
-    // `touched`, because it must be freed if it is not used any more.
+    // Whether ServeList contains the resource: `dirty` is set if the queue of the resource must be
+    // served, `touched` if the resource must be freed when it is no longer needed().
     bool dirty = false;
     bool touched = false;
 
-    // Allocates a resource together with its name, which follows it in the same piece of memory.
+    // Allocates a resource and its name in one piece of memory, in which the name follows the
+    // resource.
     static Resource* make(std::string_view name) {
         ROCKLOCK_ASSERT(name.size() <= limits::name_bytes);
         auto* resource = new (Arena::allocate(bytes(name.size()))) Resource;
@@ -354,7 +411,7 @@ bool ResourceEqual::operator()(const Resource* resource, const HashedName& name)
     return name.name == resource->name();
 }
 
-// The processes with which a session ends, according to its `bound`.
+// The binding of a session (OpenSession::bound), and the processes of the session.
 struct SessionBinding {
     Bound bound = Bound::none;
     std::int32_t pid = 0;
@@ -365,25 +422,27 @@ struct SessionBinding {
 struct SessionOpening {
     WallTime at;
     RequestKey request;
-    // The lease that it asked for; none after a restart.
+    // The lease that the request specified; none after a restart.
     std::optional<std::chrono::milliseconds> lease;
 };
 
-// If an Acquire opened the session, the session exists for that grant only and ends with it.
+// Set for a session that an Acquire has opened for its grant alone. The session ends with that
+// grant.
 struct OnlyGrant {
     bool set = false;
-    // The session has ended together with the grant. The record of the grant says so, and the
-    // record of the session is left unchanged.
+    // Whether the session has ended together with the grant. Only the record of the grant then
+    // contains the end; the record of the session is left unchanged.
     bool ended_session = false;
-    // 0 if the session has no grant yet, or if its record was written by a version that did not
-    // store the id.
+    // The grant. 0 if the session has no grant yet, or if its record was written by a version that
+    // did not store the id.
     GrantId id{};
 };
 
 // The record from which recovery took the deadline of a session.
 struct DeadlineSource {
     std::uint64_t version = 0;
-    // It was written in this boot, so its boot time is valid.
+    // Whether the record was written in the current boot of the machine, so that its boot time is
+    // valid.
     bool exact = false;
 };
 
@@ -402,16 +461,16 @@ struct Session : InArena {
     SessionBinding binding;
     SessionOpening opening;
     OnlyGrant only_grant;
-    // The session was opened by an Acquire that still waits: its record is not written, and it has
-    // no deadline.
+    // Whether the session was opened by an Acquire that still waits. Its record is then not yet
+    // written, and it has no deadline.
     bool unborn = false;
-    // A notice was sent that its lease is about to expire.
+    // Whether the event was sent that the lease is about to expire.
     bool warned = false;
-    // A renewal has been written to the session's deadline record, which is separate from its own
-    // record.
+    // Whether a renewal has been written to the deadline record of the session, which is separate
+    // from the session's main record.
     bool renewed = false;
     std::uint32_t uid = 0;
-    // The bytes that are counted for its user.
+    // The bytes that UserUsage counts for the session.
     std::uint64_t counted = 0;
     // The order of opening.
     std::uint64_t order = 0;
@@ -420,23 +479,30 @@ struct Session : InArena {
     Near<Grant> first;
     Near<Grant> last;
     std::uint64_t grants = 0;
-    // The time of the owner's last activity. It is not stored, so a restart counts as activity.
+    // The time of the owner's last activity. The time is not stored on disk; a restart counts as
+    // activity.
     BootTime active{};
-    // In order of arrival.
+    // The waiting requests of the session, in the order of arrival.
     std::vector<Wait*> waits;
-    // The number of queue entries of this session whose direct successor belongs to another
-    // session. If 0, no other session waits behind this one in any queue.
+    // The number of this session's entries in queues whose direct successor belongs to another
+    // session. If 0, no other session waits after this session in any queue.
     std::size_t followed = 0;
-    // Fires at the deadline, or at the warning before it.
+    // Fires at the deadline, or at the time of the warning before the deadline.
     Timer timer;
     DeadlineSource deadline_source;
-    // Set once it has ended. Its grants are cleaned up after that.
+    // Set when the session has ended. The grants of the session are cleaned up after that.
     std::optional<Ending> ended;
-    // Null if there has not been any notice yet.
+    // Null if there has not yet been a notice or an AwaitNotices.
     std::unique_ptr<SessionNotices> notices;
 
     bool live(BootTime now) const { return !ended && now < deadline; }
 };
+
+// Returns the time until a deadline. Returns `no_expiry` if there is no deadline.
+inline std::chrono::milliseconds time_until(BootTime deadline, BootTime now) {
+    if (deadline == no_deadline) return no_expiry;
+    return std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now);
+}
 
 inline bool live(const Grant& grant, BootTime now) {
     return grant.session->live(now) && now < grant.cap();

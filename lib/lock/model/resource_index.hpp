@@ -1,7 +1,8 @@
-// The resources of a lock table by their names.
+// The index from names to the resources of a lock table.
 //
-// The index is divided into parts. Rehashing one part stops the table only briefly, and a search
-// over all resources can pause between two parts. A resource never moves to another part.
+// The index is divided into parts, each of which is a hash table. The rehashing of one part delays
+// the lock table only briefly, and a search over all resources can pause between two parts. A
+// resource never moves to another part.
 #pragma once
 
 #include <array>
@@ -40,13 +41,14 @@ public:
     std::size_t size() const { return size_; }
     // Reserves space for `count` resources in total.
     void reserve(std::size_t count) {
-        // The parts are not filled equally, so each gets an eighth more.
+        // The parts are not filled equally, so each part reserves an eighth more than its average.
         if (count < 64 * parts) return;
         for (Part& part : parts_) part.reserve(count / parts + count / parts / 8);
     }
 
     const Part& part(std::size_t index) const { return parts_[index]; }
-    // Calls `visit` for each resource until it returns false. Returns false in that case.
+    // Calls `visit` for each resource until `visit` returns false. Returns whether `visit` returned
+    // true for all resources.
     template <typename Visit>
     bool all_of(Visit visit) const {
         for (const Part& part : parts_) {

@@ -1,4 +1,5 @@
-// The size of the texts in a row of a list. A page of rows is limited by it (max_page_bytes).
+// The size, in bytes, of the texts in a row of a list. A page ends when the sizes of its rows reach
+// max_page_bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The key of a store, and the secrets of its sessions that are derived from it.
+// The secrets of sessions, and the key of the store from which they are derived.
 #pragma once
 
 #include <array>
@@ -8,12 +8,13 @@
 
 namespace rocklock {
 
-// The key from which the secrets of a store's sessions are derived.
+// The random key of a store. The secrets of the store's sessions are derived from it.
 struct SessionKey {
     std::array<std::uint8_t, 32> bytes{};
 };
 
-// Returns the secret that proves that a caller owns the session: an HMAC of its id.
+// Returns the secret that proves that a caller owns the session: an HMAC of the session's id with
+// the key.
 Secret session_secret(const SessionKey& key, const SessionId& session);
 
 }  // namespace rocklock

@@ -1,6 +1,6 @@
-// Waiting requests by their tickets. There may be a million of them, and every other request would
-// wait while one large table is rehashed. The map therefore consists of several tables that grow at
-// different times.
+// A map from tickets to waiting requests. There may be a million of them. If they were in one hash
+// table, all requests would be delayed while the table is rehashed. The map therefore consists of
+// several hash tables that grow at different times.
 #pragma once
 
 #include <array>
@@ -26,8 +26,9 @@ struct TicketHash {
     }
 };
 
-// A table doubles when it is full. The three tables of a map get different shares of all tickets,
-// in units of 1/32; the third one gets the rest. They are thus never full at the same time.
+// A hash table doubles when it is full. The three hash tables of a map get different shares of all
+// tickets, so that they are not full at the same time. The shares are in units of 1/32; the third
+// table gets the remaining tickets.
 struct TicketShares {
     unsigned first = 0;
     unsigned second = 0;
@@ -77,7 +78,8 @@ private:
     using Part = boost::unordered_flat_map<Ticket, std::unique_ptr<Value>, TicketHash>;
 
     static std::size_t part_of(Ticket ticket) {
-        // Uses other bits than TicketHash.
+        // The bits that select the part are independent of those that TicketHash uses within the
+        // part.
         const auto mixed = (static_cast<std::uint64_t>(ticket) * 0xD1B54A32D192ED03U) >> 59;
         if (mixed < shares.first) return 0;
         return mixed < shares.first + shares.second ? 1 : 2;

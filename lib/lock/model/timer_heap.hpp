@@ -1,11 +1,11 @@
-// A heap of times, with its entries embedded in their owners.
+// A heap of timers. Each timer is a member of the object that owns it.
 //
 // A timer knows its index in the heap, so it can be moved or removed without a search. A timer must
 // not move in memory while it is in a heap.
 //
-// Each node of the heap stores the time beside the pointer, and has four children. Updates among a
-// million timers therefore touch few cache lines, and do not read the timers themselves, which are
-// scattered in memory.
+// Each node of the heap stores the time of its timer next to the pointer to it, and has four
+// children. An update therefore touches few cache lines, even with a million timers, and reads only
+// few of the timers, which are scattered in memory.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Timer {
     static constexpr std::uint32_t idle = UINT32_MAX;
 
     BootTime at{};
-    // The object to which the timer belongs. The user of the heap knows its type.
+    // The object that owns the timer. The code that uses the heap knows the type of the object.
     void* owner = nullptr;
     std::uint32_t index = idle;
 
@@ -74,7 +74,8 @@ private:
         entry.timer->index = static_cast<std::uint32_t>(index);
     }
 
-    // Puts the entry at `index`, which is free, or moves it up or down to its position.
+    // Inserts the entry at the free position `index`, and moves it up or down until the heap is
+    // ordered.
     void sift(std::size_t index, const Entry& entry) {
         const bool above = index > 0 && entry.at < heap_[(index - 1) / branches].at;
         above ? rise(index, entry) : sink(index, entry);

@@ -1,13 +1,14 @@
-// The locks, sessions and memory that the clients of each user have at present, and the check of
-// their limits (UserLimits).
+// The current number of sessions, grants and waiters of each user and their memory; and the checks
+// of the limits of users (UserLimits) and of the limit of the disk.
 //
-// A user is the uid that the kernel reports; all TCP clients are one user. Ended grants and
-// sessions count until they are cleaned up, because they are still in memory.
+// A user is a uid that the kernel reports; all TCP clients count as one user. Ended grants and
+// sessions count until they are cleaned up, because they are in memory until then.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -15,6 +16,7 @@
 #include <rocklock/error.hpp>
 #include <rocklock/lock.hpp>
 
+#include "base/assert.hpp"
 #include "lock/model/nodes.hpp"
 
 namespace rocklock::lock_model {
@@ -25,12 +27,13 @@ struct Usage {
     std::uint64_t sessions = 0;
     std::uint64_t grants = 0;
     std::uint64_t waiters = 0;
-    // An estimate of the memory of these.
+    // An estimate of the memory of the sessions, grants and waiters.
     std::uint64_t bytes = 0;
 };
 
-// Return an upper estimate of the memory of a session, grant or wait: its nodes with their index
-// entries, its share of the storage's buffers, and its texts twice.
+// Return an estimate of the memory of a session, grant or wait, in bytes. The estimate is never too
+// low. It includes the nodes with their index entries, the share of the storage's buffers, and
+// twice the size of the texts.
 std::uint64_t bytes_of_session(const Session& session);
 std::uint64_t bytes_of_grant(const Grant& grant);
 std::uint64_t bytes_of_wait(const Wait& wait);
@@ -42,11 +45,16 @@ std::uint64_t bytes_of_grant(const std::vector<LockRequest>& locks, std::string_
 // Threads: one at a time.
 class UserUsage {
 public:
-    explicit UserUsage(const UserLimits& limits) : limits_(limits) {}
+    // If `counts` is false and there is no limit, usage is not counted.
+    explicit UserUsage(const UserLimits& limits, bool counts = false)
+        : counts_(counts || has_any(limits)), limits_(limits) {}
 
-    // Returns whether there is any limit. If not, usage is not counted.
-    bool counts() const {
-        return (limits_.sessions | limits_.grants | limits_.waiters | limits_.lock_bytes) != 0;
+    // Returns whether usage is counted.
+    bool counts() const { return counts_; }
+    // Requires that usage is counted if `limits` contains a limit.
+    void set_limits(const UserLimits& limits) {
+        ROCKLOCK_ASSERT(counts_ || !has_any(limits));
+        limits_ = limits;
     }
 
     // Change the usage of a user. Each addition must be undone by a removal of the same size.
@@ -57,13 +65,18 @@ public:
     void add_waiter(std::uint32_t uid, std::uint64_t bytes);
     void remove_waiter(std::uint32_t uid, std::uint64_t bytes);
 
-    // Return an error if the user is at its limit and cannot have one more. A waiter counts as a
-    // grant as well, because it will become one.
+    // Return an error if another session, grant or waiter would exceed a limit of the user. A
+    // waiter counts towards the limit of grants too, because it can become a grant.
     std::optional<Error> check_session(std::uint32_t uid, std::uint64_t bytes) const;
     std::optional<Error> check_grant(std::uint32_t uid, std::uint64_t bytes) const;
     std::optional<Error> check_waiter(std::uint32_t uid) const;
     // Returns an error if existing objects of the user cannot grow by `bytes`.
     std::optional<Error> check_bytes(std::uint32_t uid, std::uint64_t bytes) const;
+
+    // Sets the error with which requests that add sessions, grants or classes are refused for all
+    // users. With nullopt, such requests are not refused.
+    void refuse_growth(std::optional<Error> error) { growth_refused_ = std::move(error); }
+    const std::optional<Error>& growth_refused() const { return growth_refused_; }
 
     Usage of(std::uint32_t uid) const;
     // Returns the usage of all users with at least one session, grant or waiter, in the order of
@@ -71,9 +84,14 @@ public:
     std::vector<UserLockUsage> all() const;
 
 private:
+    static bool has_any(const UserLimits& limits) {
+        return (limits.sessions | limits.grants | limits.waiters | limits.lock_bytes) != 0;
+    }
     void forget_if_empty(std::uint32_t uid);
 
-    const UserLimits limits_;
+    const bool counts_;
+    UserLimits limits_;
+    std::optional<Error> growth_refused_;
     boost::unordered_flat_map<std::uint32_t, Usage> users_;
 };
 

@@ -64,8 +64,10 @@ Holder past_holder(const GrantRecord& record, const records::Lock& lock) {
     holder.uid = record.uid;
     holder.pid = record.pid;
     holder.acquired_at = record.acquired_wall;
-    holder.deadline = record.acquired_wall +
-                      std::chrono::duration_cast<milliseconds>(record.deadline - record.acquired);
+    holder.deadline = record.deadline == no_deadline
+                          ? no_deadline_wall
+                          : record.acquired_wall + std::chrono::duration_cast<milliseconds>(
+                                                       record.deadline - record.acquired);
     holder.note = record.note;
     holder.metadata = record.metadata;
     if (lock.cause < record.locks.size()) holder.cause = record.locks[lock.cause].resource;
@@ -314,9 +316,14 @@ Result<std::vector<AuditRow>> read_audit(const Snapshot& snapshot, std::uint64_t
 
 bool HistoryTrimmer::may_be_deleted(const Age& record, bool excess, const Facts& facts) const {
     // If the record is from another boot, it is at least as old as the current boot.
-    const auto age = record.epoch == facts.boot_epoch ? facts.now - record.deadline
-                                                      : facts.now.time_since_epoch();
-    return age >= limits_.age || (excess && age >= std::max(memory_min, record.lease));
+    std::chrono::nanoseconds age = record.epoch == facts.boot_epoch ? facts.now - record.deadline
+                                                                    : facts.now.time_since_epoch();
+    if (record.deadline != no_deadline)
+        return age >= retention_.history_age ||
+               (excess && age >= std::max(memory_min, record.lease));
+    // Without a deadline, the age counts from the end, which is known as wall time only.
+    age = facts.wall - record.ended_at;
+    return age >= retention_.history_age || (excess && age >= memory_min);
 }
 
 void HistoryTrimmer::visit_grant(std::string_view key, std::string_view value,
@@ -324,9 +331,9 @@ void HistoryTrimmer::visit_grant(std::string_view key, std::string_view value,
     const auto id = records::grant_of_key(key);
     auto record = id ? records::decode_grant(*id, value) : std::nullopt;
     if (!record || !record->ended) return;
-    const bool excess = facts.ended_records > limits_.records + round.grants.size();
-    if (!may_be_deleted({record->boot_epoch, record->deadline, record->lease}, excess, facts))
-        return;
+    const bool excess = facts.ended_records > retention_.max_history_records + round.grants.size();
+    const Age age{record->boot_epoch, record->deadline, record->lease, record->ended->at};
+    if (!may_be_deleted(age, excess, facts)) return;
     if (record->more_locks > 0) {
         const auto set = snapshot.get(Family::locks, records::set_key(*id));
         if (set && *set) records::decode_set(**set, *record);
@@ -350,11 +357,44 @@ void HistoryTrimmer::visit_session(std::string_view key, std::string_view value,
     const auto id = records::session_of_key(key);
     const auto record = id ? records::decode_session(*id, value) : std::nullopt;
     if (!record || !record->ended) return;
-    const bool excess = facts.ended_sessions > limits_.records + round.sessions;
-    if (!may_be_deleted({record->boot_epoch, record->deadline, record->lease}, excess, facts))
-        return;
+    const bool excess = facts.ended_sessions > retention_.max_history_records + round.sessions;
+    const Age age{record->boot_epoch, record->deadline, record->lease, record->ended->at};
+    if (!may_be_deleted(age, excess, facts)) return;
     round.batch.writes.push_back({Family::locks, std::string(key), std::nullopt});
     ++round.sessions;
+}
+
+std::vector<std::string> audit_keys(const Snapshot& snapshot, std::string_view from,
+                                    std::uint64_t through, std::size_t limit) {
+    std::vector<std::string> keys;
+    const std::string first = records::audit_key(0);
+    const std::string last = records::audit_key(through);
+    const auto cursor = snapshot.scan(Family::history, from.empty() ? first : from, {});
+    for (; cursor->valid() && keys.size() < limit && cursor->key() <= last; cursor->next()) {
+        keys.emplace_back(cursor->key());
+    }
+    return keys;
+}
+
+// The keys are in the order of time, so the rows to delete are the first ones. A row that cannot be
+// decoded, and the rows after it, are kept.
+void HistoryTrimmer::collect_audit(const Snapshot& snapshot, const Facts& facts, std::size_t budget,
+                                   Round& round) {
+    if (retention_.audit_age.count() == 0 && retention_.max_audit_rows == 0) return;
+    const auto cursor = snapshot.scan(Family::history, audit_from_, {});
+    for (; cursor->valid() && round.audit_rows < budget; cursor->next()) {
+        const bool excess = retention_.max_audit_rows != 0 &&
+                            facts.audit_rows > retention_.max_audit_rows + round.audit_rows;
+        if (!excess) {
+            const auto row = records::decode_audit(cursor->value());
+            const bool old = row && retention_.audit_age.count() != 0 &&
+                             facts.wall - row->at >= retention_.audit_age;
+            if (!old) break;
+        }
+        round.batch.writes.push_back({Family::history, std::string(cursor->key()), std::nullopt});
+        ++round.audit_rows;
+    }
+    if (cursor->valid()) audit_from_ = cursor->key();
 }
 
 HistoryTrimmer::Round HistoryTrimmer::collect(const Snapshot& snapshot, const Facts& facts,
@@ -375,6 +415,7 @@ HistoryTrimmer::Round HistoryTrimmer::collect(const Snapshot& snapshot, const Fa
                 [&](std::string_view key, std::string_view value) {
                     visit_grant(key, value, snapshot, facts, round);
                 });
+    collect_audit(snapshot, facts, budget, round);
     // While grants of ended sessions are being cleaned up, the records of their sessions are still
     // needed.
     if (facts.cleaning) return round;
@@ -382,6 +423,7 @@ HistoryTrimmer::Round HistoryTrimmer::collect(const Snapshot& snapshot, const Fa
                 [&](std::string_view key, std::string_view value) {
                     visit_session(key, value, facts, round);
                 });
+    round.complete = grants_from_.empty() && sessions_from_.empty();
     return round;
 }
 

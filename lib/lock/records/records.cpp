@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
-#include "base/bytes.hpp"
+#include "lock/records/parts.hpp"
 
 namespace rocklock::records {
 
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::nanoseconds;
 
 // Flags for the optional parts of a record.
 enum : std::uint16_t {
@@ -27,39 +26,15 @@ enum : std::uint16_t {
     has_made_for = 1 << 10,
 };
 
-// The last byte of a class that keeps drafts.
-constexpr std::uint8_t drafts_mark = 1;
-
-void append_boot(std::string& out, BootTime time) {
-    append_u64(out, static_cast<std::uint64_t>(time.time_since_epoch().count()));
-}
-void append_wall(std::string& out, WallTime time) {
-    append_u64(out, static_cast<std::uint64_t>(time.time_since_epoch().count()));
-}
-void append_duration(std::string& out, milliseconds duration) {
-    append_varint(out, static_cast<std::uint64_t>(duration.count()));
-}
-void append_session(std::string& out, const SessionId& id) {
-    out.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
-}
-void append_request(std::string& out, const lock_model::RequestKey& key) {
-    append_u64(out, key.high);
-    append_u64(out, key.low);
-}
-void append_texts(std::string& out, std::string_view note, const Metadata& metadata) {
-    append_string(out, note);
-    append_varint(out, metadata.size());
-    for (const auto& [key, value] : metadata) {
-        append_string(out, key);
-        append_string(out, value);
-    }
-}
-void append_ending(std::string& out, const Ending& ending) {
-    append_u8(out, static_cast<std::uint8_t>(ending.outcome));
-    append_string(out, ending.by);
-    append_string(out, ending.reason);
-    append_wall(out, ending.at);
-}
+// The optional members of a class, after all others: each is a tag and its value, in ascending
+// order of the tags. A member with its default is absent. Tags are never reused.
+enum : std::uint8_t {
+    drafts_tag = 1,        // no value
+    max_priority_tag = 2,  // a varint
+    no_expiry_tag = 3,     // no value
+    draining_tag = 4,      // the reason
+    rights_tag = 5,        // three lists: steal_by, break_by, bind_by
+};
 
 // Encodes a lock: the name, the mode with the flag for `subtree`, and the other members.
 void append_lock(std::string& out, const lock_model::Hold& hold) {
@@ -75,82 +50,6 @@ void append_lock(std::string& out, const lock_model::Hold& hold) {
 bool has_steal_after(StealPolicy policy) {
     return policy == StealPolicy::idle || policy == StealPolicy::ask;
 }
-
-// Reads the parts of a record. After an error (too few bytes or an invalid value), `ok` is false,
-// and the returned values are meaningless.
-struct Parts {
-    Reader reader;
-    bool ok = true;
-
-    explicit Parts(std::string_view bytes) : reader(bytes) {}
-
-    template <typename T>
-    auto checked(std::optional<T> value) {
-        if (!value) ok = false;
-        return value.value_or(T{});
-    }
-    std::uint8_t u8() { return checked(reader.u8()); }
-    std::uint16_t u16() { return checked(reader.u16()); }
-    std::uint32_t u32() { return checked(reader.u32()); }
-    std::uint64_t u64() { return checked(reader.u64()); }
-    std::uint64_t varint() { return checked(reader.varint()); }
-    std::uint32_t varint32() {
-        const std::uint64_t value = varint();
-        if (value > UINT32_MAX) ok = false;
-        return static_cast<std::uint32_t>(value);
-    }
-    std::string string() { return std::string(checked(reader.string())); }
-    BootTime boot() { return BootTime(nanoseconds(static_cast<std::int64_t>(u64()))); }
-    WallTime wall() { return WallTime(milliseconds(static_cast<std::int64_t>(u64()))); }
-    milliseconds duration() { return milliseconds(static_cast<std::int64_t>(varint())); }
-    SessionId session() {
-        SessionId id;
-        const auto bytes = checked(reader.bytes(id.bytes.size()));
-        if (ok) std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
-        return id;
-    }
-    lock_model::RequestKey request() {
-        lock_model::RequestKey key;
-        key.high = u64();
-        key.low = u64();
-        return key;
-    }
-    Mode mode(unsigned bits) {
-        if (bits > static_cast<unsigned>(Mode::exclusive)) ok = false;
-        return static_cast<Mode>(bits);
-    }
-    void texts(std::string& note, Metadata& metadata) {
-        note = string();
-        const std::uint64_t count = varint();
-        for (std::uint64_t i = 0; ok && i < count; ++i) {
-            std::string key = string();
-            metadata[std::move(key)] = string();
-        }
-    }
-    Ending ending() {
-        Ending result;
-        const std::uint8_t outcome = u8();
-        if (outcome > static_cast<std::uint8_t>(Outcome::transferred)) ok = false;
-        result.outcome = static_cast<Outcome>(outcome);
-        result.by = string();
-        result.reason = string();
-        result.at = wall();
-        return result;
-    }
-    Lock lock() {
-        Lock result;
-        result.resource = string();
-        if (result.resource.empty() || result.resource.size() > limits::name_bytes) ok = false;
-        const unsigned bits = u8();
-        result.mode = mode(bits & 3U);
-        result.subtree = (bits & 4U) != 0;
-        result.permits = varint32();
-        result.cause = u8();
-        result.before = GrantId{varint()};
-        return result;
-    }
-    bool done() const { return ok && reader.done(); }
-};
 
 template <typename Id>
 std::string tagged(char tag, const Id& id) {
@@ -442,9 +341,63 @@ std::string encode(const LockClass& lock_class, std::uint64_t version) {
         append_u8(out, static_cast<std::uint8_t>(dependant.mode));
     }
     if (has_steal_after(lock_class.steal)) append_duration(out, lock_class.steal_after);
-    if (lock_class.drafts) append_u8(out, drafts_mark);
+    if (lock_class.drafts) append_u8(out, drafts_tag);
+    if (lock_class.max_priority > 0) {
+        append_u8(out, max_priority_tag);
+        append_varint(out, lock_class.max_priority);
+    }
+    if (lock_class.no_expiry) append_u8(out, no_expiry_tag);
+    if (lock_class.draining) {
+        append_u8(out, draining_tag);
+        append_string(out, *lock_class.draining);
+    }
+    const std::vector<std::string>* rights[] = {&lock_class.steal_by, &lock_class.break_by,
+                                                &lock_class.bind_by};
+    if (std::any_of(std::begin(rights), std::end(rights),
+                    [](const auto* list) { return !list->empty(); })) {
+        append_u8(out, rights_tag);
+        for (const auto* list : rights) {
+            append_varint(out, list->size());
+            for (const std::string& name : *list) append_string(out, name);
+        }
+    }
     return out;
 }
+
+namespace {
+
+// Reads the optional members of a class.
+void read_tagged(Parts& in, LockClass& result) {
+    for (std::uint8_t before = 0; in.ok && !in.reader.rest().empty();) {
+        const std::uint8_t tag = in.u8();
+        if (tag <= before) in.ok = false;
+        before = tag;
+        switch (tag) {
+            case drafts_tag:
+                result.drafts = true;
+                break;
+            case max_priority_tag:
+                result.max_priority = in.varint32();
+                break;
+            case no_expiry_tag:
+                result.no_expiry = true;
+                break;
+            case rights_tag:
+                for (auto* list : {&result.steal_by, &result.break_by, &result.bind_by}) {
+                    const std::uint64_t count = in.varint();
+                    for (std::uint64_t i = 0; in.ok && i < count; ++i) list->push_back(in.string());
+                }
+                break;
+            case draining_tag:
+                result.draining = in.string();
+                break;
+            default:
+                in.ok = false;
+        }
+    }
+}
+
+}  // namespace
 
 std::optional<LockClass> decode_class(std::string_view value) {
     Parts in(value);
@@ -472,8 +425,7 @@ std::optional<LockClass> decode_class(std::string_view value) {
         result.dependants.push_back(std::move(dependant));
     }
     if (has_steal_after(result.steal)) result.steal_after = in.duration();
-    result.drafts = in.ok && !in.reader.rest().empty();
-    if (result.drafts && in.u8() != drafts_mark) return std::nullopt;
+    read_tagged(in, result);
     if (!in.done()) return std::nullopt;
     return result;
 }
@@ -497,9 +449,9 @@ std::optional<AuditRow> decode_audit(std::string_view value) {
     AuditRow row;
     row.sequence = in.u64();
     row.at = in.wall();
-    const std::uint8_t outcome = in.u8();
-    if (outcome > static_cast<std::uint8_t>(Outcome::transferred)) return std::nullopt;
-    row.outcome = static_cast<Outcome>(outcome);
+    row.outcome = static_cast<Outcome>(in.u8());
+    const bool of_a_class = row.outcome == Outcome::drained || row.outcome == Outcome::resumed;
+    if (row.outcome > Outcome::transferred && !of_a_class) return std::nullopt;
     row.by = in.string();
     row.reason = in.string();
     row.resource = in.string();

@@ -1,11 +1,12 @@
 // The records of the lock table: their keys, their encoding and their meaning.
 // docs/storage_format.md lists them.
 //
-// A grant has one record, which is written when the grant is made, when it changes, and when it
-// ends. The records of ended grants are the history, and are used to recognize repeated requests.
-// If a grant has more than one lock, the others are in a second record, which is not written again
-// at the end. A renewal is a record of its own, so its cost does not depend on the number of locks
-// that the session holds.
+// A grant has one record, which is written when the grant is given, when it changes, and when it
+// ends. The records of ended grants are the history; they are also used to recognize repeated
+// requests. If a grant has more than one lock, the locks after the first are in a second record,
+// the set record, which is not written again when the grant ends. A renewal of a session writes
+// only the deadline record of the session. Its cost therefore does not depend on the number of
+// locks that the session holds.
 #pragma once
 
 #include <optional>
@@ -33,8 +34,8 @@ std::string audit_key(std::uint64_t sequence);
 inline constexpr std::string_view marks_key = "lock marks";
 inline constexpr std::string_view boot_key = "lock boot";
 inline constexpr std::string_view secret_key = "lock secret";
-// Present in a copy of a store that has not been opened yet. Opening it ends all sessions and
-// grants, as after a restore, and deletes the key in the same batch.
+// Present in a copy of a store that has not been opened yet. The first open of the copy ends all
+// sessions and grants, and deletes the key in the same batch.
 inline constexpr std::string_view copy_key = "lock copy";
 
 inline constexpr char class_tag = 'c';
@@ -58,7 +59,8 @@ struct Lock {
     GrantId before{};
 };
 
-// A resource that stays closed for some time after its last grant has ended.
+// A resource that cannot be granted for some time after its last grant has ended. `lock` is the
+// index of the resource in the grant.
 struct Closure {
     std::uint32_t lock = 0;
     BootTime until;
@@ -79,7 +81,7 @@ struct GrantRecord {
     std::uint32_t count = 0;
     bool waited = false;
     std::vector<Lock> locks;
-    // The number of further locks, which are in the set record.
+    // The number of locks that are in the set record.
     std::uint32_t more_locks = 0;
     std::optional<BootTime> cap;
     std::chrono::milliseconds max_hold{0};
@@ -90,16 +92,19 @@ struct GrantRecord {
     std::string note;
     Metadata metadata;
 
-    // Set if the grant has ended. The members of the owner are then set, too, because the record of
-    // the session may be deleted.
+    // Set if the grant has ended. The three members below are then also set. They describe the
+    // owner of the grant, because the record of the session may be deleted before this record.
     std::optional<Ending> ended;
     std::string principal;
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
-    // The session exists for this grant only; see lock_model::OnlyGrant.
+    // Whether the session was opened for this grant alone; see lock_model::OnlyGrant.
     bool single = false;
-    // The session ended together with the grant, and the session's own record does not say so.
+    // Whether the session has ended together with the grant and the record of the session does not
+    // contain its end.
     bool ends_session = false;
+    // For an ended grant: the resources that stay closed after the end. For a grant that is held:
+    // one element with the `min_hold` of its request, or none if the request had no `min_hold`.
     std::vector<Closure> closures;
 };
 
@@ -112,8 +117,8 @@ struct SessionRecord {
     std::string principal;
     Bound bound = Bound::none;
     bool single = false;
-    // If `single`: the only grant of the session. The record of that grant may state the end of
-    // both.
+    // If `single` is true: the only grant of the session. The record of this grant may contain the
+    // end of both.
     GrantId made_for{};
     std::uint32_t uid = 0;
     std::int32_t pid = 0;
@@ -133,7 +138,8 @@ struct DeadlineRecord {
     std::chrono::milliseconds lease{};
 };
 
-// No number at or above these has been used.
+// Upper limits of the numbers in use: every token is less than `token`, and every sequence is less
+// than `sequence`.
 struct Marks {
     std::uint64_t version = 0;
     std::uint64_t token = 1;
@@ -146,8 +152,8 @@ struct BootRecord {
     std::string boot_id;
 };
 
-// Encodes a grant of the table without copying it first. If the grant ends, `ending` is not null
-// and `closures` lists the resources that stay closed.
+// Encodes a grant of the lock table, without first copying it to a GrantRecord. If the grant ends,
+// `ending` is not null, and `closures` contains the resources that stay closed.
 std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoch,
                          WallTime acquired_wall, const Ending* ending,
                          const std::vector<Closure>& closures);
@@ -161,7 +167,7 @@ std::string encode(const BootRecord& record);
 // Returns the write that marks a store as a copy that was made at the time `made`.
 Write copy_mark(WallTime made);
 
-// Each returns nullopt if the bytes are not a valid record of that kind.
+// The decode functions return nullopt if the bytes are not a valid record of the kind.
 std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value);
 // Appends the locks of a set to record.locks. Returns false if the bytes are not valid.
 bool decode_set(std::string_view value, GrantRecord& record);

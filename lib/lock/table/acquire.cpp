@@ -29,8 +29,8 @@ std::uint64_t fingerprint_of(const std::vector<Mode>& modes) {
     return value << 32;
 }
 
-// Returns a hash of the members that must be equal in a repeated request: Locks, Held and
-// MaxHoldMs. It is stored on disk, so its computation must never change.
+// Returns a hash of the members that must be equal in a repeated request: Locks, Held, MaxHoldMs,
+// Any and MinHoldMs. It is stored on disk, so its computation must never change.
 std::uint64_t fingerprint_of(const Acquire& request) {
     std::uint64_t hash = fnv_start;
     const auto add = [&](std::uint64_t value) {
@@ -47,7 +47,16 @@ std::uint64_t fingerprint_of(const Acquire& request) {
     }
     add(static_cast<std::uint64_t>(request.held));
     add(request.max_hold ? 1 + static_cast<std::uint64_t>(request.max_hold->count()) : 0);
+    if (request.any) add(1);
+    if (request.min_hold) {
+        add(2);
+        add(static_cast<std::uint64_t>(request.min_hold->count()));
+    }
     return hash;
+}
+
+bool chooses(const Acquire& request) {
+    return std::any_of(request.locks.begin(), request.locks.end(), has_choice);
 }
 
 std::optional<Error> check_acquire(const Acquire& request) {
@@ -69,14 +78,38 @@ std::optional<Error> check_acquire(const Acquire& request) {
                              *request.max_hold > limits::lease_max)) {
         return invalid_argument("max_hold is out of range: give 1 ms to 30 days");
     }
+    if (request.min_hold && (*request.min_hold <= std::chrono::milliseconds{0} ||
+                             *request.min_hold > limits::lease_max)) {
+        return invalid_argument("min_hold is out of range: give 1 ms to 30 days");
+    }
     if (request.request_id.size() > limits::request_id_bytes) {
         return invalid_argument("request id is longer than 256 bytes");
+    }
+    if (request.any && chooses(request)) {
+        return invalid_argument(
+            "a request for any one of several locks has one mode for each of them: give mode or "
+            "intent instead of modes");
     }
     return check_texts(request.note, request.metadata);
 }
 
-bool chooses(const Acquire& request) {
-    return std::any_of(request.locks.begin(), request.locks.end(), has_choice);
+// Returns an estimate of the bytes of the grant, or of the largest one that may be granted.
+std::uint64_t bytes_of_grant(const Acquire& request) {
+    if (!request.any)
+        return lock_model::bytes_of_grant(request.locks, request.note, request.metadata);
+    std::uint64_t most = 0;
+    for (const LockRequest& lock : request.locks)
+        most = std::max(most, lock_model::bytes_of_grant({lock}, request.note, request.metadata));
+    return most;
+}
+
+// `max_hold` is the shortest one of the request and of the classes; 0: no limit.
+std::optional<Error> check_min_hold(const Acquire& request, std::chrono::milliseconds max_hold) {
+    const auto min_hold = request.min_hold.value_or(std::chrono::milliseconds{0});
+    if (max_hold == std::chrono::milliseconds{0} || min_hold <= max_hold) return std::nullopt;
+    return invalid_argument("min_hold is " + exact_duration(min_hold) +
+                            ", but the lock can be held for at most " + exact_duration(max_hold) +
+                            " (max_hold)");
 }
 
 std::vector<LockRequest> in_weakest_modes(std::vector<LockRequest> locks) {
@@ -92,16 +125,35 @@ std::vector<LockRequest> in_weakest_modes(std::vector<LockRequest> locks) {
 
 // ---- Acquiring ----
 
-// Returns an error if the request would exceed the limits of its user. `session` is null if the
-// request opens a session.
+// Returns an error if the request would exceed the limits of its user, or if the disk is almost
+// full. `session` is null if the request opens a session.
 std::optional<Error> LockTable::Core::check_user(const Acquire& request,
                                                  const Session* session) const {
-    const std::uint64_t bytes =
-        lock_model::bytes_of_grant(request.locks, request.note, request.metadata);
+    if (usage.growth_refused()) return usage.growth_refused();
+    const std::uint64_t bytes = bytes_of_grant(request);
     if (session != nullptr) return usage.check_grant(session->uid, bytes);
     const std::uint64_t own = lock_model::bytes_of_session(*request.opens);
     if (auto error = usage.check_session(request.opens->uid, own)) return error;
     return usage.check_grant(request.opens->uid, own + bytes);
+}
+
+std::optional<Error> LockTable::Core::check_classes(const Acquire& request,
+                                                    const Resolved& resolved,
+                                                    milliseconds lease) const {
+    if (lease == no_expiry) {
+        for (const RequestedLock& requested : resolved.requested_locks) {
+            if (auto error = lease_too_long(*requested.resource, lease)) return error;
+        }
+    } else if (resolved.max_lease > milliseconds{0} && lease > resolved.max_lease) {
+        return invalid_argument("a lease of " + exact_duration(lease) +
+                                " is longer than the class allows: at most " +
+                                exact_duration(resolved.max_lease));
+    }
+    if (auto error = check_priority(request.priority, resolved.requested_locks)) return error;
+    milliseconds max_hold = tighter(resolved.max_hold, request.max_hold.value_or(milliseconds{0}));
+    for (const Alternative& each : resolved.alternatives)
+        max_hold = tighter(each.max_hold, max_hold);
+    return check_min_hold(request, max_hold);
 }
 
 void LockTable::Core::handle(const Acquire& request) {
@@ -119,15 +171,12 @@ void LockTable::Core::handle(const Acquire& request) {
         // The request counts as activity even if it is refused.
         session->active = now.boot;
     }
-    auto resolved = resolve(request.locks);
+    auto resolved = request.any ? resolve_any(request.locks) : resolve(request.locks);
     if (!resolved) return refuse(ticket, std::move(resolved).error());
     const milliseconds lease =
         session != nullptr ? session->lease : request.opens->lease.value_or(resolved->lease);
-    if (resolved->max_lease > milliseconds{0} && lease > resolved->max_lease) {
-        return refuse(ticket, invalid_argument("a lease of " + exact_duration(lease) +
-                                               " is longer than the class allows: at most " +
-                                               exact_duration(resolved->max_lease)));
-    }
+    if (auto error = check_classes(request, *resolved, lease))
+        return refuse(ticket, *std::move(error));
     if (session == nullptr) {
         if (auto error = check_open(*request.opens, lease))
             return refuse(ticket, *std::move(error));
@@ -135,6 +184,8 @@ void LockTable::Core::handle(const Acquire& request) {
         return;
     }
 
+    if (auto error = check_draining(resolved->requested_locks))
+        return refuse(ticket, *std::move(error));
     if (auto error = check_user(request, session)) return refuse(ticket, *std::move(error));
     if (session == nullptr) {
         session = &make_session(*request.opens, lease, RequestKey{});
@@ -142,35 +193,52 @@ void LockTable::Core::handle(const Acquire& request) {
         session->unborn = true;
     }
     // Cannot fail: the strongest modes were checked above, and weaker ones need no more.
-    if (chooses(request)) resolved = resolve(choose_modes(*session, request.locks));
+    if (chooses(request))
+        resolved = resolve(choose_modes(*session, arriving(request.priority), request.locks));
     ROCKLOCK_ASSERT(resolved.has_value() && !resolved->requested_locks.empty());
-    Conflicts conflicts = find_conflicts(*session, resolved->requested_locks, nullptr, false);
+    grant_or_wait(request, *session, *resolved, id, fingerprint);
+}
+
+void LockTable::Core::grant_or_wait(const Acquire& request, Session& session,
+                                    const Resolved& resolved, const RequestKey& id,
+                                    std::uint64_t fingerprint) {
+    const QueuePlace place = arriving(request.priority);
+    Conflicts conflicts = find_conflicts(session, resolved, place);
     if (conflicts.blocked && request.patience == milliseconds{0}) {
-        conflicts = find_conflicts(*session, resolved->requested_locks, nullptr, false,
-                                   Collect::holds_and_waits);
-        refuse(ticket, conflict(ErrorCode::conflict, *session, conflicts));
-        if (session->unborn) free_session(*session);
+        conflicts = find_conflicts(session, resolved, place, Collect::holds_and_waits);
+        refuse(ticket, conflict(ErrorCode::conflict, session, conflicts));
+        if (session.unborn) free_session(session);
         return;
     }
-    const milliseconds max_hold =
-        tighter(resolved->max_hold, request.max_hold.value_or(milliseconds{0}));
+    milliseconds max_hold = tighter(resolved.max_hold, request.max_hold.value_or(milliseconds{0}));
+    const milliseconds min_hold = request.min_hold.value_or(milliseconds{0});
     if (!conflicts.blocked) {
+        std::span<const RequestedLock> locks = resolved.requested_locks;
+        if (request.any) {
+            const Alternative& chosen = resolved.alternatives[conflicts.alternative];
+            locks = locks.subspan(chosen.first, chosen.count);
+            max_hold = tighter(chosen.max_hold, max_hold);
+        }
+        auto cycle = cycle_when_granted(session, locks, request.priority);
+        if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
         const lock_model::GrantRequest grant_request{
-            session, request.note, &request.metadata, max_hold, id, fingerprint, false};
-        return answer(ticket, answer_grant(make_grant(grant_request, resolved->requested_locks,
-                                                      conflicts.dead)));
+            &session, request.note, &request.metadata, max_hold, id, fingerprint, false, min_hold};
+        return answer(ticket, answer_grant(make_grant(grant_request, locks, conflicts.dead)));
     }
     auto wait = std::make_unique<Wait>();
     wait->ticket = ticket;
-    wait->session = session;
+    wait->session = &session;
+    wait->priority = request.priority;
+    wait->alternatives = resolved.alternatives;
     wait->held = request.held;
     wait->note = request.note;
     wait->metadata = request.metadata;
-    wait->max_hold = max_hold;
+    wait->hold_times.max = max_hold;
+    wait->hold_times.min = min_hold;
     wait->request = id;
     wait->fingerprint = fingerprint;
     wait->patience_ends = lock_model::patience_end(now.boot, request.patience);
-    begin_wait(std::move(wait), resolved->requested_locks);
+    begin_wait(std::move(wait), resolved.requested_locks);
 }
 
 bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
@@ -191,7 +259,7 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
                                  "the same request was sent again, and the later one waits now"});
         ROCKLOCK_ASSERT(waits.find(ticket) == nullptr);
         waits.move(*waiting, ticket);
-        waiting->recheck = false;
+        waiting->listed.recheck = false;
         waiting->patience_ends = lock_model::patience_end(now.boot, request.patience);
         seen->second.waiting = ticket;
         serving.add_wait(*waiting);
@@ -268,8 +336,6 @@ bool LockTable::Core::check_own_holds(Ticket to, Session& session,
     }
     if (same == nullptr) return false;
     Grant* cover = held == Held::refuse ? nullptr : own_cover(session, requested_locks);
-    // This response delivers the grant too, so it must outlive the loss of an earlier response.
-    if (cover != nullptr && held == Held::join) cover->confirmed = true;
     if (cover == nullptr) {
         Error error(ErrorCode::already_held,
                     held == Held::refuse ? "this session already holds the resource: release or "
@@ -280,18 +346,55 @@ bool LockTable::Core::check_own_holds(Ticket to, Session& session,
         refuse(to, std::move(error));
         return true;
     }
+    use_own_grant(to, session, *cover, held);
+    return true;
+}
+
+void LockTable::Core::use_own_grant(Ticket to, Session& session, Grant& cover, Held held) {
+    // This response delivers the grant too, so it must outlive the loss of an earlier response.
+    if (held == Held::join) cover.confirmed = true;
     if (held == Held::count) {
-        ++extra_of(*cover).count;
+        ++extra_of(cover).count;
         extend(session);
-        write_grant(*cover);
+        write_grant(cover);
         need(Durability::durable);
     }
-    answer(to, answer_grant(*cover));
+    answer(to, answer_grant(cover));
+}
+
+bool LockTable::Core::check_own_alternatives(Ticket to, Session& session,
+                                             std::span<const RequestedLock> requested_locks,
+                                             std::span<const Alternative> alternatives, Held held) {
+    const Grant* same = nullptr;
+    bool holds_all = true;
+    for (const Alternative& one : alternatives) {
+        const auto locks = requested_locks.subspan(one.first, one.count);
+        const Hold* own = own_hold(session, *locks.front().resource);
+        if (own == nullptr) {
+            holds_all = false;
+            continue;
+        }
+        same = own->grant;
+        Grant* cover = held == Held::refuse ? nullptr : own_cover(session, locks);
+        if (cover == nullptr) continue;
+        use_own_grant(to, session, *cover, held);
+        return true;
+    }
+    if (!holds_all) return false;
+    Error error(ErrorCode::already_held,
+                "this session already holds each of the resources: release one of them, or name "
+                "others");
+    error.grant = same->id;
+    refuse(to, std::move(error));
     return true;
 }
 
 bool LockTable::Core::check_own_holds(const Acquire& request, Session& session,
                                       const Resolved& strongest) {
+    if (request.any) {
+        return check_own_alternatives(ticket, session, strongest.requested_locks,
+                                      strongest.alternatives, request.held);
+    }
     if (!chooses(request))
         return check_own_holds(ticket, session, strongest.requested_locks, request.held);
     const auto weakest = resolve(in_weakest_modes(request.locks));

@@ -23,8 +23,9 @@ public:
             return bad == nullptr;
         });
         if (bad != nullptr) return std::string(bad) + " at \"" + std::string(where) + "\"";
-        if (marks_ != core_.subtree_marks) return "subtree marks miscounted";
-        if (exclusive_ != core_.exclusive.state().holds) return "exclusive holds miscounted";
+        if (marks_ != core_.hold_marks.subtrees) return "subtree marks miscounted";
+        if (exclusive_ != core_.hold_marks.exclusive.state().holds)
+            return "exclusive holds miscounted";
         if (auto wrong = check_waits()) return wrong;
         return check_sessions();
     }
@@ -76,7 +77,8 @@ private:
         const WaitLock* before = nullptr;
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
             if (lock->previous != before) return "a queue linked wrongly";
-            if (before != nullptr && !before->wait->before(*lock->wait))
+            if (before != nullptr && before->wait != lock->wait &&
+                !before->wait->before(*lock->wait))
                 return "a queue out of order";
             marks_ += lock->requested->subtree ? 1 : 0;
             ++queued_;
@@ -96,8 +98,7 @@ private:
             ++listed;
             requested_locks += wait->locks.size();
             if (core_.waits.find(wait->ticket) != wait) return "a wait under another's ticket";
-            const Conflicts conflicts =
-                core_.find_conflicts(*wait->session, wait->requested_locks, wait, wait->conversion);
+            const Conflicts conflicts = core_.find_conflicts(*wait);
             // No waiter may be grantable, unless time has made it so: then its timer is due.
             const bool due = wait->timer.armed() && wait->timer.at <= core_.now.boot;
             if (!conflicts.blocked && !due && !core_.sessions.has_ending()) {
@@ -124,7 +125,22 @@ private:
             held += of_session;
         }
         if (held != core_.grants.size()) return "grants and sessions disagree";
+        if (auto wrong = check_ages()) return wrong;
         return check_usage();
+    }
+
+    std::optional<std::string> check_ages() const {
+        std::size_t held = 0;
+        const Grant* before = nullptr;
+        for (const Grant* grant = core_.by_age.oldest(); grant != nullptr; grant = grant->younger) {
+            if (grant->older.get() != before) return "the order of grants linked wrongly";
+            if (before != nullptr && before->id >= grant->id) return "a grant out of order";
+            before = grant;
+            ++held;
+        }
+        if (core_.by_age.youngest() != before) return "the order of grants without its end";
+        if (held != core_.grants.size()) return "a grant that is not in the order of grants";
+        return std::nullopt;
     }
 
     // The recorded usage of each user must equal the sum over the user's sessions.

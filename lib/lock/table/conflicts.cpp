@@ -48,6 +48,23 @@ bool is_complete(const Conflicts& conflicts, std::size_t examined) {
            conflicts.waits.size() == shown_limit || examined > read_limit;
 }
 
+// Adds the conflicts of one alternative to those of all alternatives before it. Alternatives with
+// common dependants have common conflicts.
+void add_blocked(const Conflicts& one, Conflicts& all) {
+    const auto add = [](const auto& from, auto& to) {
+        for (const auto& each : from) {
+            if (to.size() == shown_limit) return;
+            if (std::find(to.begin(), to.end(), each) == to.end()) to.push_back(each);
+        }
+    };
+    add(one.holds, all.holds);
+    add(one.waits, all.waits);
+    all.recheck_at = std::min(all.recheck_at, one.recheck_at);
+    if (one.closed_until)
+        all.closed_until =
+            std::min(all.closed_until.value_or(*one.closed_until), *one.closed_until);
+}
+
 // Returns whether a conversion of the hold's grant is waiting.
 bool is_converted(const lock_model::Hold& hold) {
     const auto& waits = hold.grant->session->waits;
@@ -61,8 +78,7 @@ bool is_converted(const lock_model::Hold& hold) {
 
 Conflicts LockTable::Core::find_conflicts(const Session& session,
                                           std::span<const RequestedLock> requested_locks,
-                                          const Wait* wait, bool conversion,
-                                          Collect collect) const {
+                                          const QueuePlace& place, Collect collect) const {
     Conflicts conflicts;
     conflicts.collect = collect;
     // One conflict suffices unless they are to be listed.
@@ -72,9 +88,50 @@ Conflicts LockTable::Core::find_conflicts(const Session& session,
     }
     for (const RequestedLock& requested : requested_locks) {
         if (conflicts.blocked && collect != Collect::holds_and_waits) break;
-        add_waits(session, requested, wait, conversion, conflicts);
+        add_waits(session, requested, place, conflicts);
     }
     return conflicts;
+}
+
+// An alternative that the session itself holds cannot be granted to it again, whatever its mode.
+Conflicts LockTable::Core::find_conflicts_of_any(const Session& session,
+                                                 std::span<const RequestedLock> requested_locks,
+                                                 std::span<const Alternative> alternatives,
+                                                 const QueuePlace& place, Collect collect) const {
+    ROCKLOCK_ASSERT(!alternatives.empty());
+    Conflicts all;
+    all.collect = collect;
+    all.blocked = true;
+    for (std::size_t i = 0; i < alternatives.size(); ++i) {
+        const auto locks = requested_locks.subspan(alternatives[i].first, alternatives[i].count);
+        if (const Hold* own = own_hold(session, *locks.front().resource)) {
+            // When it ends, the request is examined in its turn, before later ones of the queue.
+            all.recheck_at = std::min({all.recheck_at, session.deadline, own->grant->cap()});
+            continue;
+        }
+        Conflicts one = find_conflicts(session, locks, place, collect);
+        if (!one.blocked) {
+            one.alternative = i;
+            return one;
+        }
+        add_blocked(one, all);
+    }
+    return all;
+}
+
+Conflicts LockTable::Core::find_conflicts(const Session& session, const Resolved& resolved,
+                                          const QueuePlace& place, Collect collect) const {
+    if (resolved.alternatives.empty())
+        return find_conflicts(session, resolved.requested_locks, place, collect);
+    return find_conflicts_of_any(session, resolved.requested_locks, resolved.alternatives, place,
+                                 collect);
+}
+
+Conflicts LockTable::Core::find_conflicts(const Wait& wait, Collect collect) const {
+    if (!wait.any())
+        return find_conflicts(*wait.session, wait.requested_locks, wait.place, collect);
+    return find_conflicts_of_any(*wait.session, wait.requested_locks, wait.alternatives, wait.place,
+                                 collect);
 }
 
 void LockTable::Core::add_hold(const Session& session, const RequestedLock& requested,
@@ -128,7 +185,10 @@ void LockTable::Core::add_closures(const Resource& at, Conflicts& conflicts) con
         add_closure(at.extra->closed_until, conflicts);
     // An expired grant that is not cleaned up yet may still close its name when it ends, for every
     // session.
-    if (at.holds == 0 || classes.empty() || !closes(classes.of(at.name()))) return;
+    if (at.holds == 0) return;
+    const bool may_close =
+        hold_marks.grants_with_min_hold > 0 || (!classes.empty() && closes(classes.of(at.name())));
+    if (!may_close) return;
     for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
         if (lock_model::live(*hold, now.boot)) continue;
         const auto closure = closure_of(*hold, ending_of(*hold->grant).outcome);
@@ -165,7 +225,7 @@ bool LockTable::Core::held_covers(const Session& session, const Resource& at,
 bool LockTable::Core::covered(const Session& session, const RequestedLock& requested) const {
     if (requested.permits > 0 || session.first == nullptr) return false;
     if (held_covers(session, *requested.resource, requested, false)) return true;
-    if (subtree_marks == 0) return false;
+    if (hold_marks.subtrees == 0) return false;
     for (const Resource* above = requested.resource->parent; above != nullptr;
          above = above->parent) {
         if (held_covers(session, *above, requested, true)) return true;
@@ -173,34 +233,29 @@ bool LockTable::Core::covered(const Session& session, const RequestedLock& reque
     return false;
 }
 
-// Returns whether an entry of a queue blocks `requested`. If `wait` is not null, the caller has
-// checked that the entry precedes it in the queue.
+// Returns whether an entry of a queue blocks `requested`, whose request is behind it.
 bool LockTable::Core::blocks(const WaitLock& lock, const Session& session,
-                             const RequestedLock& requested, const Wait* wait,
-                             bool conversion) const {
+                             const RequestedLock& requested) const {
     const Wait& other = *lock.wait;
     if (other.session == &session || !other.session->live(now.boot)) return false;
-    // A request that has just arrived follows all waiters, except that a conversion precedes all
-    // requests that are not conversions.
-    if (wait == nullptr && conversion && !other.conversion) return false;
-    return &other != wait && lock_model::in_conflict(*lock.requested, requested);
+    return lock_model::in_conflict(*lock.requested, requested);
 }
 
 void LockTable::Core::add_waits(const Session& session, const RequestedLock& requested,
-                                const Wait* wait, bool conversion, Conflicts& conflicts) const {
+                                const QueuePlace& place, Conflicts& conflicts) const {
     const bool any =
-        requested.resource->queue() != nullptr || subtree_marks > 0 || requested.subtree;
+        requested.resource->queue() != nullptr || hold_marks.subtrees > 0 || requested.subtree;
     if (!any || covered(session, requested)) return;
     const bool new_reader =
-        wait == nullptr && requested.mode == Mode::read && requested.permits == 0;
+        place.order == QueuePlace::newest && requested.mode == Mode::read && requested.permits == 0;
     if (mutated(Mutant::reader_overtakes_writer) && new_reader) return;
     std::size_t examined = 0;
     for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
-            if (wait != nullptr && !lock->wait->before(*wait)) return;
+            if (!lock->wait->place.before(place)) return;
             if (is_complete(conflicts, examined++)) return;
             const bool reaches = !only_subtree || lock->requested->subtree;
-            if (!reaches || !blocks(*lock, session, requested, wait, conversion)) continue;
+            if (!reaches || !blocks(*lock, session, requested)) continue;
             conflicts.blocked = true;
             if (conflicts.collect == Collect::holds_and_waits) conflicts.waits.push_back(lock);
         }
@@ -225,7 +280,7 @@ Holder LockTable::Core::show_holder(const Hold& hold) const {
     holder.uid = session.uid;
     holder.pid = session.binding.pid;
     holder.acquired_at = wall_of(grant.acquired);
-    holder.remaining = std::chrono::duration_cast<milliseconds>(deadline - now.boot);
+    holder.remaining = lock_model::time_until(deadline, now.boot);
     holder.deadline = wall_of(deadline);
     holder.note = session.note;
     holder.metadata = session.metadata;
@@ -245,14 +300,17 @@ Waiter LockTable::Core::name_waiter(const WaitLock& lock) const {
     waiter.principal = lock.wait->session->principal;
     waiter.session = lock.wait->session->id;
     waiter.since = lock.wait->since;
+    waiter.priority = lock.wait->priority;
+    waiter.any = lock.wait->any();
     return waiter;
 }
 
 Waiter LockTable::Core::show_waiter(const WaitLock& lock) const {
     Waiter waiter = name_waiter(lock);
     waiter.position = 1;
-    for (const WaitLock* before = lock.previous; before != nullptr; before = before->previous) {
-        ++waiter.position;
+    for (const WaitLock* at = &lock; at->previous != nullptr; at = at->previous) {
+        // Alternatives with a common dependant have neighboring entries in its queue.
+        if (at->previous->wait != at->wait) ++waiter.position;
     }
     return waiter;
 }
@@ -278,10 +336,11 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
             (first.you ? "you (" + first.principal + ", in another session)" : first.principal) +
             (first.permits > 0 ? " (" + std::to_string(first.permits) + " of its permits)"
                                : " in mode " + std::string(to_string(first.mode))) +
-            " for another " + format_duration(first.remaining);
+            (first.remaining == no_expiry ? " without expiry"
+                                          : " for another " + format_duration(first.remaining));
         if (!first.note.empty()) error.message += " (" + first.note + ")";
     } else if (error.retry_after) {
-        error.message += "it is free, but its class keeps it closed for another " +
+        error.message += "it is free, but min_hold or lock_delay keeps it closed for another " +
                          format_duration(*error.retry_after);
     } else if (!error.waiters.empty()) {
         error.message += error.waiters.front().principal + " already waits for it";

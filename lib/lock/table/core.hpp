@@ -5,6 +5,7 @@
 //     resolve.cpp        determines the locks that a request needs from the locks that it names
 //     acquire.cpp        turns a request into a grant, a refusal or entries in the queues
 //     granting.cpp       makes grants, their records and answers; reacquires
+//     give_back.cpp      gives back grants whose responses were lost
 //     conflicts.cpp      finds conflicts of a request; only reads
 //     wait.cpp           queues, the choice of the next waiter to be served, and timeouts
 //     deadlock.cpp       the wait-for graph
@@ -19,11 +20,12 @@
 //     search.cpp         queries over the whole table, in steps
 //     audit.cpp          checks the invariants of the table
 //
-// Parts of the state with rules of their own are classes: SessionTable, WaitTable (tickets and
-// order of arrival), ServeList (what a decision still has to examine), NumberReservation.
+// Parts of the state that have rules of their own are classes: SessionTable; WaitTable (tickets and
+// order of arrival); ServeList (the queues and waits that a decision must still examine);
+// NumberReservation.
 //
-// During one apply() no Wait leaves its queues and no Resource is freed, except in functions with
-// comments that say so. Resources that are left empty are removed at the end.
+// During one apply(), no Wait leaves its queues and no Resource is freed, except in functions whose
+// comments say so. Resources that have become empty are removed at the end of apply().
 #pragma once
 
 #include <memory>
@@ -36,7 +38,6 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "lock/model/hash_mix.hpp"
-#include "lock/model/hot_names.hpp"
 #include "lock/model/last_grants.hpp"
 #include "lock/model/lock_class.hpp"
 #include "lock/model/modes.hpp"
@@ -45,6 +46,9 @@
 #include "lock/model/ticket_map.hpp"
 #include "lock/model/user_usage.hpp"
 #include "lock/records/records.hpp"
+#include "lock/table/conflicts.hpp"
+#include "lock/table/core_parts.hpp"
+#include "lock/table/grant_order.hpp"
 #include "lock/table/lock_table.hpp"
 #include "lock/table/notice_waits.hpp"
 #include "lock/table/number_reservation.hpp"
@@ -54,128 +58,6 @@
 
 namespace rocklock {
 
-namespace lock_model {
-
-struct GrantHash {
-    using is_transparent = void;
-    using is_avalanching = void;
-    std::size_t operator()(std::uint64_t id) const { return spread(id); }
-    std::size_t operator()(const Grant* grant) const { return (*this)(number(grant->id)); }
-};
-struct GrantEqual {
-    using is_transparent = void;
-    bool operator()(const Grant* a, const Grant* b) const { return a == b; }
-    bool operator()(std::uint64_t id, const Grant* grant) const { return id == number(grant->id); }
-    bool operator()(const Grant* grant, std::uint64_t id) const { return id == number(grant->id); }
-};
-
-// The first use of a request id. Exactly one member is set.
-struct Remembered {
-    GrantId grant{};
-    // For OpenSession: the session that it opened.
-    SessionId session;
-    // The ticket of a request that still waits.
-    Ticket waiting{};
-
-    static Remembered of(GrantId grant) { return {grant, {}, {}}; }
-    static Remembered of(const SessionId& session) { return {{}, session, {}}; }
-    static Remembered of(Ticket waiting) { return {{}, {}, waiting}; }
-};
-
-// Selects the conflicts that find_conflicts() lists. For every value, it determines whether there
-// are conflicts.
-enum class Collect : std::uint8_t { nothing, holds, holds_and_waits };
-
-// The conflicts of a request.
-struct Conflicts {
-    Collect collect = Collect::nothing;
-    std::vector<const Hold*> holds;
-    std::vector<const WaitLock*> waits;
-    // Grants that have expired but are not cleaned up. They are ended in the batch of the grant
-    // that replaces them.
-    std::vector<GrantId> dead;
-    bool blocked = false;
-    // The earliest time at which the result may change without another event.
-    BootTime recheck_at{BootTime::max()};
-    std::optional<BootTime> closed_until;
-};
-
-// Returns whether two waiting requests for one resource conflict. Two requests for permits always
-// do: permits are granted in order of arrival, regardless of how many are left.
-inline bool in_conflict(const RequestedLock& one, const RequestedLock& other) {
-    return (one.permits > 0 && other.permits > 0) || conflicting(one.mode, other.mode);
-}
-
-// Returns the error for an operation on a grant that has ended.
-Error ended_error(const Ending& ending);
-// Returns an error if the reason of a forced change is empty or invalid.
-std::optional<Error> check_reason(std::string_view reason);
-
-// Returns the time at which a wait that begins now times out. Returns BootTime::max() if the clock
-// cannot represent that time.
-constexpr BootTime patience_end(BootTime now, std::chrono::milliseconds patience) {
-    const auto remaining = std::chrono::floor<std::chrono::milliseconds>(BootTime::max() - now);
-    return patience > remaining ? BootTime::max() : now + patience;
-}
-
-// Returns the smaller of two limits. Zero means no limit.
-constexpr std::chrono::milliseconds tighter(std::chrono::milliseconds a,
-                                            std::chrono::milliseconds b) {
-    if (a == std::chrono::milliseconds{0}) return b;
-    if (b == std::chrono::milliseconds{0}) return a;
-    return std::min(a, b);
-}
-
-struct Timers {
-    // Returns the next time at which a session may expire or has to be warned. Requires a timer in
-    // `sessions`.
-    BootTime next_session() const { return std::max(sessions.top().at, sweeps_from); }
-
-    // Deadlines of sessions and caps of grants. They are processed by the sweep, which may lag.
-    TimerHeap sessions;
-    TimerHeap grants;
-    // Until this time the sweep does not process `sessions`, even if a timer is due.
-    BootTime sweeps_from{};
-    // Ends of wait timeouts and of closed times of resources, which must be served on time.
-    TimerHeap waits;
-    TimerHeap closures;
-};
-
-// Statistics about contention: the names with the most waits, and the last deadlocks.
-struct ContentionLog {
-    HotNames names;
-    std::vector<Deadlock> deadlocks;
-};
-
-// State that recovery collects and that is applied after all records have been read.
-struct RecoveryState {
-    // A resource of a grant that was upgraded, and the token of the upgrade.
-    struct Converted {
-        std::string name;
-        std::uint64_t token = 0;
-        GrantId grant{};
-    };
-    std::vector<Converted> converted;
-    // Recovered grants that have not been added to Core::grants. Their resources have not been
-    // added to Core::resources.
-    std::vector<Near<Grant>> grants;
-    // Grants whose maximum hold time starts again.
-    std::vector<Near<Grant>> recapped;
-};
-
-// The arguments of make_grant(), except for the locks.
-struct GrantRequest {
-    Session* session = nullptr;
-    std::string_view note;
-    const Metadata* metadata = nullptr;
-    std::chrono::milliseconds max_hold{0};
-    RequestKey request;
-    std::uint64_t fingerprint = 0;
-    bool waited = false;
-};
-
-}  // namespace lock_model
-
 struct LockTable::Core {
     using Grant = lock_model::Grant;
     using Hold = lock_model::Hold;
@@ -184,6 +66,8 @@ struct LockTable::Core {
     using Wait = lock_model::Wait;
     using WaitLock = lock_model::WaitLock;
     using RequestedLock = lock_model::RequestedLock;
+    using Alternative = lock_model::Alternative;
+    using QueuePlace = lock_model::QueuePlace;
     using Collect = lock_model::Collect;
     using Conflicts = lock_model::Conflicts;
     using RequestKey = lock_model::RequestKey;
@@ -194,8 +78,8 @@ struct LockTable::Core {
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    // Sets `now` of the core for the duration of a query, and restores it afterwards. All functions
-    // of the core evaluate deadlines at `now`.
+    // Sets Core::now for the duration of a query, and restores it afterwards. All functions of Core
+    // evaluate deadlines at this time.
     class AsOf {
     public:
         AsOf(Core& core, Instant now) : core_(core), before_(core.now) { core.now = now; }
@@ -214,6 +98,8 @@ struct LockTable::Core {
     // ---- State ----
     lock_model::ResourceIndex resources;
     boost::unordered_flat_set<Near<Grant>, lock_model::GrantHash, lock_model::GrantEqual> grants;
+    // All of `grants`, in the order of their ids.
+    GrantOrder by_age;
     SessionTable sessions;
     WaitTable waits;
     boost::unordered_flat_map<RequestKey, lock_model::Remembered, lock_model::RequestKeyHash>
@@ -222,10 +108,14 @@ struct LockTable::Core {
     ClassTable classes;
     lock_model::Timers timers;
     NumberReservation numbers;
-    // The number of holds and waits with `subtree`. If it is 0, no search has to visit the paths
-    // above a resource.
-    std::uint64_t subtree_marks = 0;
-    ExclusiveHolds exclusive;
+    struct HoldMarks {
+        // The number of holds and waits with `subtree`. If it is 0, a search for conflicts need not
+        // visit the paths above a resource.
+        std::uint64_t subtrees = 0;
+        ExclusiveHolds exclusive;
+        std::uint64_t grants_with_min_hold = 0;
+    };
+    HoldMarks hold_marks;
     std::uint64_t ended_records = 0;
     std::uint32_t boot_epoch = 1;
     LockStatistics counts;
@@ -243,8 +133,8 @@ struct LockTable::Core {
 
     // ---- lock_table.cpp ----
     void apply(const Event& event);
-    // Serves the queues and the waits that the event has listed in `serving`, and removes resources
-    // that are empty.
+    // Serves the queues and the waits that the event has added to `serving`, and removes resources
+    // that have become empty.
     void serve_queues();
     void serve_all();
     void answer(Ticket to, Answer reply) { decision->replies.push_back({to, std::move(reply)}); }
@@ -273,30 +163,32 @@ struct LockTable::Core {
     void handle(const JoinProcess& request);
     void handle(const CloseSession& request);
     void handle(const EndSession& request);
-    // Returns the session if it is live. Otherwise completes the request with an error, if
-    // necessary after a history lookup, and returns null.
+    // Returns the session if it has not ended. Otherwise completes the request with an error, if
+    // necessary after a lookup in the history, and returns null.
     Session* require_session(const SessionId& id);
     Session& make_session(const OpenSession& request, milliseconds lease,
                           const RequestKey& request_key);
     std::optional<Error> check_open(const OpenSession& request, milliseconds lease) const;
-    // Return an error if `lease` is longer than a class allows: the class of `at`, the class of any
-    // resource of `grant`, or the class of any resource that the session holds or waits for.
+    // Return an error if `lease`, which can be `no_expiry`, is not allowed by the class of `at`, by
+    // the class of any resource of `grant`, or by the class of any resource that the session holds
+    // or waits for.
     std::optional<Error> lease_too_long(const Resource& at, milliseconds lease) const;
     std::optional<Error> lease_too_long(const Grant& grant, milliseconds lease) const;
     std::optional<Error> lease_too_long_for_locks(const Session& session, milliseconds lease) const;
     SessionInfo info(const Session& session) const;
-    // Computes an HMAC. Used only in responses to the owner of a new session or grant.
+    // As info(), with the secret. Used only in responses to the owner of a new session or grant,
+    // because the secret is computed with an HMAC.
     SessionInfo info_with_secret(const Session& session) const;
     void extend(Session& session);
     void write_session(const Session& session);
     void write_deadline(Session& session);
     void end_with_answer(Session& session, Ending ending);
-    // Ends the session. From now on none of its grants is live. Cleans up at most `budget` of them;
-    // the sweep cleans up the rest.
+    // Ends the session. From now on, none of its grants is live. Cleans up at most `budget` of
+    // these grants; the sweep of later Ticks cleans up the others.
     void end_session(Session& session, Ending ending, std::size_t budget = Tick{}.budget);
     void note_shared_end(Session& session);
-    // Cleans up at most `budget` grants of an ended session, and frees the session if none is left.
-    // Returns the number of grants that were cleaned up.
+    // Cleans up at most `budget` grants of an ended session, and frees the session if no grant is
+    // left. Returns the number of grants that were cleaned up.
     std::size_t clean(Session& session, std::size_t budget);
     void forget_session(Session& session);
     // Subtracts the session from the usage of its user, and frees it.
@@ -313,28 +205,51 @@ struct LockTable::Core {
     bool granted_since(const Resource& at, bool subtree, GrantId grant) const;
     struct Resolved {
         std::vector<RequestedLock> requested_locks;
+        // As in Wait.
+        std::vector<Alternative> alternatives;
         milliseconds max_hold{0};
         milliseconds max_lease{0};
         milliseconds lease = limits::lease_default;
     };
-    // For a lock with `modes`, uses the strongest of them.
+    // Determines the locks that a request needs. For a lock with `modes`, uses the strongest of the
+    // modes.
     Result<Resolved> resolve(const std::vector<LockRequest>& locks);
-    // Returns the locks with `mode` set to the first of their `modes` that does not conflict now,
-    // or to the last one.
-    std::vector<LockRequest> choose_modes(const Session& session, std::vector<LockRequest> locks);
+    // As resolve(), but each lock becomes an alternative of its own.
+    Result<Resolved> resolve_any(const std::vector<LockRequest>& locks);
+    // Returns an error if a class does not allow the lease, the priority or the minimum hold.
+    std::optional<Error> check_classes(const Acquire& request, const Resolved& resolved,
+                                       milliseconds lease) const;
+    // Returns an error if a class does not allow the priority.
+    std::optional<Error> check_priority(std::uint32_t priority,
+                                        std::span<const RequestedLock> requested_locks) const;
+    // Returns `locks` after setting the mode of each to the first of its `modes` that does not
+    // conflict now or, if all conflict, to the last.
+    std::vector<LockRequest> choose_modes(const Session& session, const QueuePlace& place,
+                                          std::vector<LockRequest> locks);
     std::optional<Error> resolve_one(const LockRequest& lock, Resolved& resolved);
     std::optional<Error> add_dependants(const LockRequest& lock, const LockClass& lock_class,
                                         std::size_t root, Resolved& resolved);
-    // Answers a repeated request from its first execution. Returns false if the request id is not
-    // known.
+    // Returns an error if the class of a requested resource is drained, or if a drained class can
+    // apply to a name below a requested subtree.
+    std::optional<Error> check_draining(std::span<const RequestedLock> requested_locks) const;
+    // If the request id is known, answers the repeated request with the result of its first
+    // execution. Returns whether the request id is known.
     bool replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request);
-    // Applies `held` if the session already holds one of the requested names. Returns true if that
-    // has completed the request.
+    // Applies `held` if the session already holds one of the requested names. Returns true if the
+    // request is then completed.
     bool check_own_holds(Ticket to, Session& session,
                          std::span<const RequestedLock> requested_locks, Held held);
-    // Does the same for a request with several `modes` for a lock: a grant that covers the weakest
-    // of them suffices.
+    // The same for a request with several `modes` for a lock: a grant of the session is sufficient
+    // if it covers the weakest of the modes.
     bool check_own_holds(const Acquire& request, Session& session, const Resolved& strongest);
+    // The same for a request for any one of several locks.
+    bool check_own_alternatives(Ticket to, Session& session,
+                                std::span<const RequestedLock> requested_locks,
+                                std::span<const Alternative> alternatives, Held held);
+    void use_own_grant(Ticket to, Session& session, Grant& cover, Held held);
+    // Grants, refuses or queues a request that has been validated.
+    void grant_or_wait(const Acquire& request, Session& session, const Resolved& resolved,
+                       const RequestKey& id, std::uint64_t fingerprint);
     // Returns the session's live hold on exactly this name, or null. Holds that were acquired as
     // dependants do not count.
     Hold* own_hold(const Session& session, const Resource& at) const;
@@ -342,12 +257,13 @@ struct LockTable::Core {
     Grant& make_grant(const lock_model::GrantRequest& grant_request,
                       std::span<const RequestedLock> requested_locks,
                       const std::vector<GrantId>& dead);
-    // Ends those of `dead` that still exist, except for grants of the session `taker`.
+    // Ends those grants in `dead` that still exist, except for grants of the session `taker`.
     void end_dead(const std::vector<GrantId>& dead, const Session& taker);
     void link(Hold& hold);
     void unlink(Hold& hold);
     void write_grant(Grant& grant);
     void remember_cap(Grant& grant, milliseconds max_hold, BootTime cap);
+    void remember_min_hold(Grant& grant, milliseconds min_hold);
     rocklock::Grant view(const Grant& grant) const;
     rocklock::Grant answer_grant(const Grant& grant) const;
     RequestKey request_key(const SessionId* session, const OpenSession* opens,
@@ -360,13 +276,14 @@ struct LockTable::Core {
     Resource& enter(Resource& made);
     Resource* find(std::string_view name) const;
     void remove_if_empty(Resource& resource);
-    // Calls `visit(resource, only_subtree)` for each resource with locks that may conflict with
-    // `requested`: its own resource; the resources above it, of which only locks with `subtree`
-    // cover it; and, if `requested` has `subtree`, all resources below it.
+    // Calls `visit(resource, only_subtree)` for each resource whose locks may conflict with
+    // `requested`: the requested resource; the resources above it; and, if `requested` has
+    // `subtree`, all resources below it. `only_subtree` is true for the resources above, because
+    // only their locks with `subtree` can conflict.
     template <typename F>
     void for_each_meeting(const RequestedLock& requested, const F& visit) const {
         visit(*requested.resource, false);
-        if (subtree_marks > 0) {
+        if (hold_marks.subtrees > 0) {
             const Resource* above = requested.resource->parent;
             for (; above != nullptr; above = above->parent) visit(*above, true);
         }
@@ -375,20 +292,30 @@ struct LockTable::Core {
                             [&](const Resource& inside) { visit(inside, false); });
         }
     }
-    // Returns the conflicts of `requested_locks` for `session`. `wait` is the waiting request to
-    // which they belong, or null for a request that has just arrived. `collect` determines which
-    // conflicts are listed.
+    // Returns the place of a request that has just arrived.
+    QueuePlace arriving(std::uint32_t priority = 0) const {
+        return {false, now.boot - options.priority_step * priority, QueuePlace::newest};
+    }
+    // Returns the conflicts of `requested_locks` for a request of `session` at the place `place` in
+    // the queues. `collect` determines which of the conflicts are listed.
     Conflicts find_conflicts(const Session& session, std::span<const RequestedLock> requested_locks,
-                             const Wait* wait, bool conversion,
-                             Collect collect = Collect::nothing) const;
+                             const QueuePlace& place, Collect collect = Collect::nothing) const;
+    // Returns the result for the first alternative that is not blocked, with its index
+    // (Conflicts::alternative). If all are blocked, returns the conflicts of all alternatives.
+    Conflicts find_conflicts_of_any(const Session& session,
+                                    std::span<const RequestedLock> requested_locks,
+                                    std::span<const Alternative> alternatives,
+                                    const QueuePlace& place, Collect collect) const;
+    Conflicts find_conflicts(const Wait& wait, Collect collect = Collect::nothing) const;
+    Conflicts find_conflicts(const Session& session, const Resolved& resolved,
+                             const QueuePlace& place, Collect collect = Collect::nothing) const;
     void add_holds(const Session& session, const RequestedLock& requested,
                    Conflicts& conflicts) const;
     void add_permits(const RequestedLock& requested, Conflicts& conflicts) const;
     void add_closures(const Resource& at, Conflicts& conflicts) const;
-    void add_waits(const Session& session, const RequestedLock& requested, const Wait* wait,
-                   bool conversion, Conflicts& conflicts) const;
-    bool blocks(const WaitLock& lock, const Session& session, const RequestedLock& requested,
-                const Wait* wait, bool conversion) const;
+    void add_waits(const Session& session, const RequestedLock& requested, const QueuePlace& place,
+                   Conflicts& conflicts) const;
+    bool blocks(const WaitLock& lock, const Session& session, const RequestedLock& requested) const;
     void add_hold(const Session& session, const RequestedLock& requested, const Hold& hold,
                   Conflicts& conflicts) const;
     void add_live_hold(const Hold& hold, Conflicts& conflicts) const;
@@ -416,10 +343,11 @@ struct LockTable::Core {
     SessionView show_session(const Session& session) const;
     // Returns the waiter without its position in the queue.
     Waiter name_waiter(const WaitLock& lock) const;
-    // Returns the waiter with its position in the queue. Takes time proportional to the position.
+    // Returns the waiter with its position in the queue. The duration is proportional to the
+    // position.
     Waiter show_waiter(const WaitLock& lock) const;
-    // Appends the request to the queues of its resources. If a limit or a deadlock forbids that,
-    // refuses the request.
+    // Appends the request to the queues of its resources. If a limit is exceeded, or if the wait
+    // would complete a deadlock, refuses the request.
     void begin_wait(std::unique_ptr<Wait> made, std::span<const RequestedLock> requested_locks);
     std::optional<Error> check_queues(const Session& session,
                                       std::span<const RequestedLock> requested_locks) const;
@@ -429,26 +357,29 @@ struct LockTable::Core {
     // Removes the wait from all lists and frees it.
     void end_wait(Wait& wait);
     void arm(Wait& wait, BootTime recheck_at);
-    // Completes a waiting request if that is possible now. Returns true if the request has been
-    // completed and the wait freed.
+    // Completes a waiting request if it can be completed now. Returns true if the request has been
+    // completed; the wait has then been freed.
     bool reconsider(Wait& wait);
-    // Refuses the oldest request that has timed out, with `patience_expired`. Called only if no
-    // other waiter can be granted.
+    // Refuses, with the error `patience_expired`, the oldest request that has timed out. Called
+    // only if no other waiter can be granted.
     void lose_patience();
     void grant_waiting(Wait& wait, const Conflicts& conflicts);
     template <typename Do>
     void for_own_waits(const Session& session, const Resource& at, bool related, Do act);
     void recheck_own(const Wait& head, const Resource& at);
     void recheck_covered(const Grant& grant);
-    // Lists the queues to be served after a hold or a wait on `resource` has ended or become
-    // weaker.
+    // Adds to `serving` the queues that must be served after a hold or a wait on `resource` has
+    // ended or become weaker.
     void changed(Resource& resource, bool subtree);
     void serve(Resource& resource);
+    // Serves the queues and waits in `serving` strictly in the order of QueuePlace. Used while a
+    // request waits for any one of several locks.
+    void serve_in_order();
     void serve_time(std::size_t budget);
     void sweep(std::size_t budget);
     void sweep_sessions(std::size_t budget);
-    // One step of a consistency check: finds, counts and serves waiters that should have been
-    // granted before.
+    // One step of the search of Tick::search: finds, counts and serves waiters that should have
+    // been granted before.
     void search();
 
     // ---- deadlock.cpp ----
@@ -457,23 +388,32 @@ struct LockTable::Core {
         const Session* to = nullptr;
         const Resource* at = nullptr;
         bool holds = false;
-        // The resource is counted in permits, so that a release by another holder can also end the
-        // wait.
+        // Whether the resource is counted in permits, so that a release by another holder can also
+        // end the wait.
         bool counted = false;
     };
-    // Returns the sessions for which a waiting request waits: live holders and earlier waiters that
-    // conflict with it. If `moved` is not null, computes this as if that grant belonged to `owner`.
+    // Returns edges to the sessions for which a waiting request waits: to live holders and to
+    // earlier waiters that conflict with the request. If `moved` is not null, the edges are
+    // computed as if the grant `moved` belonged to `owner`.
     std::vector<Edge> blockers(const Wait& wait, const Grant* moved, const Session* owner) const;
+    // As above, but returns only the edges for one alternative of the request.
+    std::vector<Edge> blockers(const Wait& wait, const Alternative& one, const Grant* moved,
+                               const Session* owner) const;
     class BlockerSearch;
     class Swept;
     class CycleSearch;
     class StuckSearch;
-    // Returns a chain of sessions from `start` back to itself, in which each waits for the next
-    // one. Returns an empty chain if there is none. If `moved` is not null, searches as if that
-    // grant belonged to `start`. If `new_wait` is not null, it is a wait of `start`, and only
-    // cycles through that wait are searched.
+    // Returns a chain of sessions from `start` back to `start`, in which each session waits for the
+    // next, or an empty chain if there is none. If `moved` is not null, searches as if the grant
+    // `moved` belonged to `start`. If `new_wait` is not null, it is a wait of `start`, and only
+    // cycles through this wait are searched.
     std::vector<CycleStep> find_cycle(const Session& start, const Grant* moved = nullptr,
                                       const Wait* new_wait = nullptr) const;
+    // Returns the cycle that would exist if these locks were granted to a request that has just
+    // arrived. A cycle can exist only if the request overtakes waiters.
+    std::vector<CycleStep> cycle_when_granted(Session& session,
+                                              std::span<const RequestedLock> requested_locks,
+                                              std::uint32_t priority);
     Error deadlock(std::vector<CycleStep> cycle);
 
     // ---- end.cpp ----
@@ -482,7 +422,7 @@ struct LockTable::Core {
     void handle(const Transfer& request);
     void handle(const Break& request);
     // Returns the grant if it is live and belongs to `session`. Otherwise completes the request, if
-    // necessary after a history lookup, and returns null.
+    // necessary after a lookup in the history, and returns null.
     Grant* require_grant(const SessionId& session, GrantId id, HistoryLookup::Verb verb);
     void end_grant(Grant& grant, const Ending& ending);
     std::optional<records::Closure> closure_of(const Hold& hold, Outcome outcome) const;
@@ -505,11 +445,18 @@ struct LockTable::Core {
     void handle(const AnswerWanted& request);
     struct StealTerms;
     StealTerms steal_terms(const Grant& victim) const;
-    // Returns the refusal of a steal, or nullopt if it is allowed. If a class requires it, asks the
-    // holder.
+    // Returns an error if the class of a resource of the grant does not give the right to any of
+    // `identities`. The right is `steal_by` if `done` is "stolen", and `break_by` if it is
+    // "broken". An empty `steal_by` gives the right to all. If `identities` is nullopt, rights are
+    // not checked.
+    std::optional<Error> check_right(const Grant& grant,
+                                     const std::optional<std::vector<std::string>>& identities,
+                                     std::string_view done) const;
+    // Returns the error of a steal, or nullopt if the steal is allowed. If a class has
+    // StealPolicy::ask, asks the holder if necessary.
     std::optional<Error> judge_steal(const Steal& request, const Session& thief, Grant& victim);
-    // Returns the request of the thief to take over the grant, with the answer of the holder. If
-    // the thief has not asked before, asks the holder and states the reason.
+    // Returns the stored question of the thief to the holder, with the holder's answer. If the
+    // thief has not asked before, stores the question and sends it, with the reason, to the holder.
     Result<lock_model::Ask> ask_holder(const Session& thief, Grant& victim, const StealTerms& terms,
                                        const std::string& reason);
     void forget_old_refusals(Grant& grant, milliseconds steal_after) const;
@@ -518,6 +465,7 @@ struct LockTable::Core {
     // Returns whether another session waits for a lock that conflicts with this grant.
     bool waited_for(const Grant& grant) const;
     bool waited_for(const Hold& hold) const;
+    bool is_own_alternative(const WaitLock& lock) const;
 
     // ---- notices.cpp ----
     void handle(const AwaitNotices& request);
@@ -535,8 +483,8 @@ struct LockTable::Core {
     void note_conversion(const Grant& grant);
     void note_end(const Grant& grant, const Ending& ending);
     void note_wanted(const Hold& hold, const Wanted& wanted);
-    // Emits `warned` events because the lease of the session is about to expire. Returns their
-    // number.
+    // Creates the events `warned` for the grants of the session, whose lease is about to expire.
+    // Returns the number of events.
     std::size_t warn(Session& session);
     BootTime warning_time(const Session& session) const;
     // Sets the timer for the warning or the deadline, whichever is earlier.
@@ -545,7 +493,7 @@ struct LockTable::Core {
     bool slow(const Wait& wait) const;
 
     // ---- fence_check.cpp ----
-    // Returns the grant with the token of the request.
+    // Returns the grant on which the request relies, or the reason why there is no such grant.
     std::variant<Grant*, NoFence> believed_grant(const FenceRequest& request,
                                                  const Session* session);
     Grant* writing_grant(const Session& session, std::string_view name) const;
@@ -553,10 +501,16 @@ struct LockTable::Core {
     // ---- recover.cpp ----
     void handle(const PutClass& request);
     void handle(const DeleteClass& request);
+    void handle(const DrainClass& request);
+    void handle(const ResumeClass& request);
+    // Stores the class with its new value of `draining`, and adds a row to the audit log.
+    void set_draining(LockClass lock_class, Outcome outcome, const std::string& by,
+                      const std::string& reason);
     std::optional<Error> kinds_change(const ClassTable& after) const;
     void classes_changed();
     Result<void> recover(const Snapshot& records, const RecoveryFacts& facts);
     Result<void> recover_classes(const Snapshot& records);
+    void count_audit_rows(const Snapshot& records);
     Result<void> recover_sessions(const Snapshot& records, const RecoveryFacts& facts);
     Result<void> recover_grants(const Snapshot& records, const RecoveryFacts& facts);
     Result<void> recover_grant(records::GrantRecord& record, const RecoveryFacts& facts);

@@ -7,6 +7,17 @@
 // checked further: all sessions that could continue are removed, repeatedly. If the session is not
 // among those that are removed, it is stuck.
 //
+// A request for any one of several locks is another exception: it waits forever only if each of its
+// alternatives does. It is checked in the same way: a session can continue if, for each of its
+// requests, one alternative waits for no stuck session. Two rules keep the result independent of
+// the order of later grants, so that no deadlock can arise without a request that is refused:
+//   - An entry of such a request in a queue is an edge to its session, although the request may
+//     leave the queue when it is granted elsewhere. If it is granted here, the later waiter waits
+//     for all that its session waits for.
+//   - An alternative that the session itself holds waits for the other holders and the earlier
+//     waiters, as if the session had released it. Another thread of the session may release it, so
+//     it does not count as blocked by the session.
+//
 // The edges are computed from the queues for each search. No graph is stored, so none can become
 // inconsistent.
 #include <algorithm>
@@ -24,6 +35,19 @@ namespace rocklock {
 namespace {
 
 constexpr std::size_t deadlocks_kept = 16;
+
+// Returns the number of permits of the resource in the imagined grant of `session`, if it has one:
+// see cycle_when_granted().
+std::uint64_t imagined_permits(const lock_model::Session* session, const lock_model::Resource& at) {
+    std::uint64_t permits = 0;
+    if (session == nullptr || session->waits.empty()) return permits;
+    const lock_model::Wait& last = *session->waits.back();
+    if (!last.imagined_grant) return permits;
+    for (const lock_model::RequestedLock& lock : last.requested_locks) {
+        if (lock.resource == &at) permits += lock.permits;
+    }
+    return permits;
+}
 
 }  // namespace
 
@@ -71,10 +95,28 @@ public:
         : core_(core), wait_(wait), moved_(moved), owner_(owner), swept_(swept) {}
 
     std::vector<Edge> run() {
-        for (const RequestedLock& requested : wait_.requested_locks) {
+        if (!wait_.any()) follow(wait_.requested_locks, false);
+        for (const Alternative& one : wait_.alternatives) follow(one);
+        return std::move(edges_);
+    }
+    std::vector<Edge> run(const Alternative& one) {
+        follow(one);
+        return std::move(edges_);
+    }
+
+private:
+    void follow(const Alternative& one) {
+        const auto locks = wait_.locks_of(one);
+        follow(locks, is_held_by_waiter(*locks.front().resource));
+    }
+
+    // If `released`, the session's own holds do not cover the locks.
+    void follow(std::span<const RequestedLock> locks, bool released) {
+        for (const RequestedLock& requested : locks) {
             const bool counting = requested.permits > 0 && !permits_run_out(requested);
-            const bool queues = !core_.covered(*wait_.session, requested) &&
-                                !covered_by_moved(requested) && !mutated(Mutant::soft_edge_missing);
+            const bool covered = !released && (core_.covered(*wait_.session, requested) ||
+                                               covered_by_moved(requested));
+            const bool queues = !covered && !mutated(Mutant::soft_edge_missing);
             core_.for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
                 Swept::Progress own;
                 Swept::Progress& progress = swept_ != nullptr && requested.permits == 0
@@ -87,10 +129,16 @@ public:
                 if (queues) follow_queue(requested, at, only_subtree, progress);
             });
         }
-        return std::move(edges_);
     }
 
-private:
+    bool is_held_by_waiter(const Resource& at) const {
+        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+            const Session* holder = hold->grant == moved_ ? owner_ : hold->grant->session;
+            if (holder == wait_.session && hold->root() && live(*hold)) return true;
+        }
+        return false;
+    }
+
     bool live(const Hold& hold) const { return lock_model::live(hold, core_.now.boot); }
 
     bool permits_run_out(const RequestedLock& requested) const {
@@ -98,6 +146,7 @@ private:
         for (const Hold* hold = requested.resource->first; hold != nullptr; hold = hold->next) {
             if (live(*hold)) taken += hold->permits;
         }
+        taken += imagined_permits(owner_, *requested.resource);
         return taken + requested.permits > core_.classes.of(requested.resource->name()).permits;
     }
 
@@ -119,10 +168,15 @@ private:
              progress.next = progress.next->next) {
             const WaitLock* lock = progress.next;
             if (only_subtree && !lock->requested->subtree) continue;
-            if (stands_before(*lock->wait) &&
-                lock_model::in_conflict(*lock->requested, requested)) {
-                edges_.push_back({lock->wait->session, &at, false, false});
+            if (!stands_before(*lock->wait) ||
+                !lock_model::in_conflict(*lock->requested, requested)) {
+                continue;
             }
+            // An imagined grant has taken its permits: it does not have to be served first.
+            const bool counted =
+                lock->wait->imagined_grant && lock->requested->permits > 0 && requested.permits > 0;
+            if (counted && !permits_run_out(requested)) continue;
+            edges_.push_back({lock->wait->session, &at, false, counted});
         }
     }
 
@@ -161,7 +215,14 @@ std::vector<LockTable::Core::Edge> LockTable::Core::blockers(const Wait& wait, c
     return BlockerSearch(*this, wait, moved, owner).run();
 }
 
-// ---- Permits ----
+std::vector<LockTable::Core::Edge> LockTable::Core::blockers(const Wait& wait,
+                                                             const Alternative& one,
+                                                             const Grant* moved,
+                                                             const Session* owner) const {
+    return BlockerSearch(*this, wait, moved, owner).run(one);
+}
+
+// ---- Permits and alternatives ----
 
 // Determines whether the start session remains stuck even if every session that does not wait
 // releases all of its locks.
@@ -189,37 +250,48 @@ private:
     }
 
     bool can_proceed(const Session& session) const {
-        return std::all_of(session.waits.begin(), session.waits.end(), [&](const Wait* wait) {
-            return nobody_stuck_before(*wait) && permits_left(*wait);
+        return std::all_of(session.waits.begin(), session.waits.end(), [this](const Wait* wait) {
+            return wait->imagined_grant || can_be_granted(*wait);
         });
     }
 
-    bool nobody_stuck_before(const Wait& wait) const {
-        const std::vector<Edge> edges = core_.blockers(wait, moved_, &start_);
+    bool can_be_granted(const Wait& wait) const {
+        if (!wait.any()) {
+            return has_no_stuck(core_.blockers(wait, moved_, &start_)) &&
+                   permits_left(wait, wait.requested_locks);
+        }
+        return std::any_of(wait.alternatives.begin(), wait.alternatives.end(),
+                           [&](const Alternative& one) {
+                               return has_no_stuck(core_.blockers(wait, one, moved_, &start_)) &&
+                                      permits_left(wait, wait.locks_of(one));
+                           });
+    }
+
+    bool has_no_stuck(const std::vector<Edge>& edges) const {
         return std::none_of(edges.begin(), edges.end(), [this](const Edge& edge) {
             return !edge.counted && is_stuck(edge.to);
         });
     }
 
-    bool permits_left(const Wait& wait) const {
-        return std::all_of(
-            wait.requested_locks.begin(), wait.requested_locks.end(),
-            [&](const RequestedLock& requested) {
-                if (requested.permits == 0) return true;
-                const std::uint32_t limit = core_.classes.of(requested.resource->name()).permits;
-                return kept_permits(*requested.resource, *wait.session) + requested.permits <=
-                       limit;
-            });
+    // The permits that the session itself holds are left: a session that holds the resource does
+    // not wait for it, except with another alternative.
+    bool permits_left(const Wait& wait, std::span<const RequestedLock> locks) const {
+        return std::all_of(locks.begin(), locks.end(), [&](const RequestedLock& requested) {
+            if (requested.permits == 0) return true;
+            const std::uint32_t limit = core_.classes.of(requested.resource->name()).permits;
+            return kept_permits(*requested.resource, *wait.session) + requested.permits <= limit;
+        });
     }
 
-    // Returns the number of permits at `at` that are held by sessions that are stuck, or by `by`.
+    // Returns the number of permits at `at` that are held by stuck sessions other than `by`.
     std::uint64_t kept_permits(const Resource& at, const Session& by) const {
         std::uint64_t kept = 0;
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
             const Session* holder = hold->grant == moved_ ? &start_ : hold->grant->session;
-            const bool stays = holder == &by || is_stuck(holder);
+            const bool stays = holder != &by && is_stuck(holder);
             if (stays && lock_model::live(*hold, core_.now.boot)) kept += hold->permits;
         }
+        if (&start_ != &by && is_stuck(&start_)) kept += imagined_permits(&start_, at);
         return kept;
     }
 
@@ -250,8 +322,8 @@ public:
             for (const Wait* wait : session->waits) follow(*session, *wait);
         }
         if (last_.from == nullptr) return {};
-        // Which sessions are stuck on permits also depends on the other waits of the start session,
-        // so the search is repeated with all of them.
+        // Which sessions are stuck then also depends on the other waits of the start session, so
+        // the search is repeated with all of them.
         if (counted_ && new_wait != nullptr) return core_.find_cycle(start_, moved_);
         if (counted_ && !StuckSearch(core_, std::move(reached_), start_, moved_).run()) return {};
         return path();
@@ -266,6 +338,8 @@ private:
 
     void follow(const Session& session, const Wait& wait) {
         if (moved_ != nullptr && wait.converts == moved_) return;
+        if (wait.imagined_grant) return;
+        counted_ = counted_ || wait.any();
         Swept& swept = &session == &start_ ? swept_by_start_ : swept_;
         for (const Edge& edge : BlockerSearch(core_, wait, moved_, &start_, &swept).run()) {
             counted_ = counted_ || edge.counted;
@@ -295,7 +369,8 @@ private:
     std::vector<const Session*> reached_;
     Swept swept_;
     Swept swept_by_start_;
-    // Whether an edge over permits was found; see the top of this file.
+    // Whether an edge over permits or a request with alternatives was found; see the top of this
+    // file.
     bool counted_ = false;
     // The step that closes the cycle; `from` is null until a cycle is found.
     Step last_;
@@ -306,9 +381,30 @@ std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const G
     // No session can wait for one that holds no locks if its only wait has just been appended to
     // the queues, or if no other session's wait directly follows one of its waits in any queue and
     // there are no subtree locks.
-    const bool last = start.followed == 0 && subtree_marks == 0;
-    if (start.first == nullptr && moved == nullptr && (start.waits.size() <= 1 || last)) return {};
+    const bool appended =
+        start.waits.empty() || (start.waits.size() == 1 && start.waits.front()->priority == 0);
+    const bool last = start.followed == 0 && hold_marks.subtrees == 0;
+    if (start.first == nullptr && moved == nullptr && (appended || last)) return {};
     return CycleSearch(*this, start, moved).run(new_wait);
+}
+
+// A waiter that is overtaken waits for the session of the request, which may wait for it with
+// another request. The same waiters have an edge to an entry in the queue at the same place.
+std::vector<CycleStep> LockTable::Core::cycle_when_granted(
+    Session& session, std::span<const RequestedLock> requested_locks, std::uint32_t priority) {
+    if (priority == 0 || session.waits.empty()) return {};
+    Wait imagined;
+    imagined.imagined_grant = true;
+    imagined.session = &session;
+    imagined.priority = priority;
+    imagined.place = arriving(priority);
+    imagined.requested_locks.assign(requested_locks.begin(), requested_locks.end());
+    session.waits.push_back(&imagined);
+    enqueue(imagined);
+    auto cycle = find_cycle(session);
+    dequeue(imagined);
+    session.waits.pop_back();
+    return cycle;
 }
 
 Error LockTable::Core::deadlock(std::vector<CycleStep> cycle) {

@@ -97,25 +97,10 @@ void LockTable::Core::handle(const Release& request) {
 
 // ---- The end ----
 
-void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
-    Session& session = *grant.session;
-    if (!session.ended) note_shared_end(session);
-    const std::vector<Closure> closures = close_resources(grant, ending.outcome);
-    grant.version = numbers.take_version();
-    write(Family::locks, records::grant_key(grant.id),
-          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), &ending, closures));
-    ++ended_records;
-    counts.hold.add(now.boot - grant.acquired);
-    const bool unsaid = mutated(Mutant::event_missing) && ending.outcome == Outcome::expired;
-    if (options.events && !unsaid) note_end(grant, ending);
-    if (ending.outcome == Outcome::stolen || ending.outcome == Outcome::broken) {
-        write_audit(grant, ending);
-    }
-    if (ending.outcome == Outcome::expired || ending.outcome == Outcome::stolen ||
-        ending.outcome == Outcome::broken) {
-        notify_lost(grant, ending);
-    }
-    switch (ending.outcome) {
+namespace {
+
+void count_ending(LockStatistics& counts, Outcome outcome) {
+    switch (outcome) {
         case Outcome::released:
             ++counts.released;
             break;
@@ -134,8 +119,34 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
         case Outcome::held:
         case Outcome::already_released:
         case Outcome::converted:
+        case Outcome::drained:
+        case Outcome::resumed:
             ROCKLOCK_ASSERT(false);
     }
+}
+
+}  // namespace
+
+void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
+    Session& session = *grant.session;
+    if (!session.ended) note_shared_end(session);
+    const std::vector<Closure> closures = close_resources(grant, ending.outcome);
+    grant.version = numbers.take_version();
+    write(Family::locks, records::grant_key(grant.id),
+          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), &ending, closures));
+    ++ended_records;
+    counts.hold.add(now.boot - grant.acquired);
+    const bool unsaid = mutated(Mutant::event_missing) && ending.outcome == Outcome::expired;
+    if (options.events && !unsaid) note_end(grant, ending);
+    if (ending.outcome == Outcome::stolen || ending.outcome == Outcome::broken ||
+        ending.outcome == Outcome::transferred) {
+        write_audit(grant, ending);
+    }
+    if (ending.outcome == Outcome::expired || ending.outcome == Outcome::stolen ||
+        ending.outcome == Outcome::broken) {
+        notify_lost(grant, ending);
+    }
+    count_ending(counts, ending.outcome);
     for (Hold& hold : grant.holds()) {
         if (wakes(session, ending.outcome)) changed(*hold.resource, hold.subtree);
         unlink(hold);
@@ -149,13 +160,19 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
         wait->grant_ended = ending;
         serving.add_wait(*wait);
     }
-    if (grant.extra) timers.grants.remove(grant.extra->timer);
+    if (grant.extra) {
+        timers.grants.remove(grant.extra->timer);
+        ROCKLOCK_ASSERT(grant.extra->min_hold == milliseconds{0} ||
+                        hold_marks.grants_with_min_hold > 0);
+        if (grant.extra->min_hold > milliseconds{0}) --hold_marks.grants_with_min_hold;
+    }
     (grant.previous != nullptr ? grant.previous->next : session.first) = grant.next;
     (grant.next != nullptr ? grant.next->previous : session.last) = grant.previous;
     ROCKLOCK_ASSERT(session.grants > 0);
     --session.grants;
     ROCKLOCK_ASSERT((session.grants == 0) == (session.first == nullptr));
     usage.remove_grant(session.uid, lock_model::bytes_of_grant(grant));
+    by_age.remove(grant);
     const std::size_t erased = grants.erase(&grant);
     ROCKLOCK_ASSERT(erased == 1);
     Grant::destroy(&grant);
@@ -166,13 +183,14 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
 // Returns how long a name stays closed if this hold ends now or has expired: a minimum hold after a
 // release, a lock delay after a loss. Returns nullopt if the name is not closed.
 std::optional<Closure> LockTable::Core::closure_of(const Hold& hold, Outcome outcome) const {
-    if (classes.empty()) return std::nullopt;
-    const LockClass& lock_class = classes.of(hold.resource->name());
     const Grant& grant = *hold.grant;
+    const milliseconds own = grant.extra && hold.root() ? grant.extra->min_hold : milliseconds{0};
+    if (classes.empty() && own == milliseconds{0}) return std::nullopt;
+    const LockClass& lock_class = classes.of(hold.resource->name());
     Closure closure{};
     if (outcome == Outcome::released) {
-        closure.until = grant.acquired + lock_class.min_hold;
-        closure.duration = lock_class.min_hold;
+        closure.duration = std::max(lock_class.min_hold, own);
+        closure.until = grant.acquired + closure.duration;
     } else if (outcome == Outcome::expired || outcome == Outcome::broken) {
         closure.until =
             std::min({now.boot, grant.session->deadline, grant.cap()}) + lock_class.lock_delay;
@@ -182,10 +200,11 @@ std::optional<Closure> LockTable::Core::closure_of(const Hold& hold, Outcome out
     return closure;
 }
 
-// Closes the resources of a grant that ends, if their classes require that. Returns the closures.
+// Closes the resources of a grant that ends, if their classes or its `min_hold` require that.
+// Returns the closures.
 std::vector<Closure> LockTable::Core::close_resources(const Grant& grant, Outcome outcome) {
     std::vector<Closure> closures;
-    if (classes.empty()) return closures;
+    if (classes.empty() && hold_marks.grants_with_min_hold == 0) return closures;
     for (std::size_t i = 0; i < grant.hold_count; ++i) {
         auto found = closure_of(grant.holds()[i], outcome);
         if (!found) continue;
@@ -214,6 +233,7 @@ void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {
     row.token = grant.token();
     row.principal = grant.session->principal;
     write(Family::history, records::audit_key(row.sequence), records::encode(row));
+    ++counts.audit_rows;
 }
 
 // ---- Converting ----
@@ -305,7 +325,9 @@ void LockTable::Core::handle(const Convert& request) {
         }
     }
     const std::vector<RequestedLock> requested_locks = requested_upgrades(*grant, *modes);
-    Conflicts conflicts = find_conflicts(*session, requested_locks, nullptr, true);
+    if (auto error = check_draining(requested_locks)) return refuse(ticket, *std::move(error));
+    const QueuePlace place{true, now.boot};
+    Conflicts conflicts = find_conflicts(*session, requested_locks, place);
     if (!conflicts.blocked) {
         auto cycle = cycle_when_raised(*grant, *modes);
         if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
@@ -314,14 +336,13 @@ void LockTable::Core::handle(const Convert& request) {
         return answer_convert(ticket, *grant, false);
     }
     if (request.patience == milliseconds{0}) {
-        conflicts =
-            find_conflicts(*session, requested_locks, nullptr, true, Collect::holds_and_waits);
+        conflicts = find_conflicts(*session, requested_locks, place, Collect::holds_and_waits);
         return refuse(ticket, conflict(ErrorCode::conflict, *session, conflicts));
     }
     auto wait = std::make_unique<Wait>();
     wait->ticket = ticket;
     wait->session = session;
-    wait->conversion = true;
+    wait->place.conversion = true;
     wait->converts = grant;
     wait->modes_after = *modes;
     wait->request = id;
@@ -369,10 +390,10 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
         }
         ROCKLOCK_ASSERT(hold.permits == 0 && (hold.mode == Mode::read || at.strong > 0));
         if (hold.mode != Mode::read) --at.strong;
-        if (hold.mode == Mode::exclusive) exclusive.end(at.name(), hold.subtree);
+        if (hold.mode == Mode::exclusive) hold_marks.exclusive.end(at.name(), hold.subtree);
         hold.mode = modes[i];
         if (hold.mode != Mode::read) ++at.strong;
-        if (hold.mode == Mode::exclusive) exclusive.begin(at.name(), hold.subtree);
+        if (hold.mode == Mode::exclusive) hold_marks.exclusive.begin(at.name(), hold.subtree);
     }
     if (up) {
         // All locks of the grant share the new token, including those in an unchanged mode.
@@ -471,11 +492,13 @@ void LockTable::Core::handle(const Transfer& request) {
     auto cycle = find_cycle(receiver, grant);
     if (!receiver.waits.empty() && !cycle.empty())
         return refuse(ticket, deadlock(std::move(cycle)));
-    const Ending ending{Outcome::transferred, grant->session->principal, {}, now.wall};
+    const Ending ending{Outcome::transferred, grant->session->principal, "to " + receiver.principal,
+                        now.wall};
     const BootTime deadline = receiver.deadline;
     const BootTime active = receiver.active;
     const BootTime cap = grant->cap();
     const milliseconds max_hold = cap < BootTime::max() ? grant->extra->max_hold : milliseconds{0};
+    const milliseconds min_hold = grant->extra ? grant->extra->min_hold : milliseconds{0};
     Grant& given = take_over(*grant, receiver, ending);
     // Receiving a grant does not renew the session and does not count as its activity.
     receiver.deadline = deadline;
@@ -483,6 +506,8 @@ void LockTable::Core::handle(const Transfer& request) {
     // The new grant keeps the cap of the old one. Otherwise sessions could hold a lock forever by
     // transferring it to each other.
     if (cap < given.cap()) remember_cap(given, max_hold, cap);
+    // As that of the class, it counts from the transfer.
+    remember_min_hold(given, min_hold);
     write_grant(given);
     answer(ticket, view(given));
 }
@@ -506,6 +531,8 @@ void LockTable::Core::handle(const Break& request) {
     Grant& grant = **found;
     if (!lock_model::live(grant, now.boot))
         return refuse(ticket, lock_model::ended_error(ending_of(grant)));
+    if (auto error = check_right(grant, request.identities, "broken"))
+        return refuse(ticket, *std::move(error));
     end_grant(grant, {Outcome::broken, request.by, request.reason, now.wall});
     need(Durability::durable);
     answer(ticket, Released{Outcome::broken, 0});

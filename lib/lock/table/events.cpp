@@ -33,6 +33,8 @@ EventType type_of(Outcome outcome) {
         case Outcome::converted:
         case Outcome::held:
         case Outcome::already_released:
+        case Outcome::drained:
+        case Outcome::resumed:
         case Outcome::released:
             break;
     }
@@ -98,6 +100,7 @@ BootTime LockTable::Core::warning_time(const Session& session) const {
 // approximately in the order in which they were allocated. A timer that fires early is set to the
 // exact time by sweep_sessions().
 void LockTable::Core::arm_session(Session& session) {
+    if (session.deadline == no_deadline) return;
     constexpr std::int64_t slice = 1 << 20;
     const std::int64_t due = warning_time(session).time_since_epoch().count();
     const auto offset = static_cast<std::int64_t>(session.order) % slice;
@@ -127,8 +130,7 @@ bool LockTable::Core::slow(const Wait& wait) const {
 
 void LockTable::Core::note_slow(Wait& wait) {
     wait.slow_reported = true;
-    const Conflicts conflicts =
-        find_conflicts(*wait.session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
+    const Conflicts conflicts = find_conflicts(wait, Collect::holds);
     SlowWait slow;
     slow.waiter = name_waiter(wait.locks.front());
     if (!conflicts.holds.empty()) {

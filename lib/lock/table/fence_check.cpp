@@ -57,7 +57,9 @@ std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Insta
     grant->confirmed = true;
     if (!lock_model::live(*grant, now.boot)) {
         NoFence late = ended_so(core_->ending_of(*grant));
-        if (covers_resource(*grant, request.resource)) late.late = grant->session->principal;
+        if (covers_resource(*grant, request.resource)) {
+            late.late = {std::string(grant->session->principal), grant->session->uid};
+        }
         return late;
     }
     if (!covers_resource(*grant, request.resource)) return NoFence{};
@@ -126,6 +128,6 @@ bool LockTable::keeps_drafts(std::string_view resource) const {
     return core_->classes.of(resource).drafts;
 }
 
-const ExclusiveHolds& LockTable::exclusive_holds() const { return core_->exclusive; }
+const ExclusiveHolds& LockTable::exclusive_holds() const { return core_->hold_marks.exclusive; }
 
 }  // namespace rocklock

@@ -69,6 +69,7 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     ++session.grants;
     const bool added = grants.insert(&grant).second;
     ROCKLOCK_ASSERT(added);
+    by_age.add(grant);
     ++counts.granted;
 
     if (!grant_request.note.empty() || !grant_request.metadata->empty() || grant_request.request) {
@@ -84,6 +85,7 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     if (grant_request.max_hold > milliseconds{0}) {
         remember_cap(grant, grant_request.max_hold, now.boot + grant_request.max_hold);
     }
+    remember_min_hold(grant, grant_request.min_hold);
     const bool ran_on =
         mutated(Mutant::lease_from_request) && grant_request.waited && !session.unborn;
     if (!ran_on) extend(session);
@@ -121,6 +123,14 @@ void LockTable::Core::remember_cap(Grant& grant, milliseconds max_hold, BootTime
     timers.grants.set(extra.timer, cap);
 }
 
+void LockTable::Core::remember_min_hold(Grant& grant, milliseconds min_hold) {
+    if (min_hold == milliseconds{0}) return;
+    auto& extra = extra_of(grant);
+    ROCKLOCK_ASSERT(extra.min_hold == milliseconds{0});
+    extra.min_hold = min_hold;
+    ++hold_marks.grants_with_min_hold;
+}
+
 void LockTable::Core::link(Hold& hold) {
     ROCKLOCK_ASSERT(hold.resource != nullptr && hold.grant != nullptr);
     Resource& at = *hold.resource;
@@ -131,8 +141,8 @@ void LockTable::Core::link(Hold& hold) {
     at.last = lock_model::LastGrant(hold.grant->id);
     ++at.holds;
     if (hold.mode != Mode::read) ++at.strong;
-    if (hold.subtree) ++subtree_marks;
-    if (hold.mode == Mode::exclusive) exclusive.begin(at.name(), hold.subtree);
+    if (hold.subtree) ++hold_marks.subtrees;
+    if (hold.mode == Mode::exclusive) hold_marks.exclusive.begin(at.name(), hold.subtree);
 }
 
 void LockTable::Core::unlink(Hold& hold) {
@@ -144,16 +154,20 @@ void LockTable::Core::unlink(Hold& hold) {
     ROCKLOCK_ASSERT(hold.mode == Mode::read || at.strong > 0);
     if (hold.mode != Mode::read) --at.strong;
     ROCKLOCK_ASSERT(at.strong <= at.holds && (at.holds == 0) == (at.first == nullptr));
-    ROCKLOCK_ASSERT(!hold.subtree || subtree_marks > 0);
-    if (hold.subtree) --subtree_marks;
-    if (hold.mode == Mode::exclusive) exclusive.end(at.name(), hold.subtree);
+    ROCKLOCK_ASSERT(!hold.subtree || hold_marks.subtrees > 0);
+    if (hold.subtree) --hold_marks.subtrees;
+    if (hold.mode == Mode::exclusive) hold_marks.exclusive.end(at.name(), hold.subtree);
     serving.add_maybe_empty(at);
 }
 
 void LockTable::Core::write_grant(Grant& grant) {
     grant.version = numbers.take_version();
+    std::vector<records::Closure> closures;
+    if (grant.extra && grant.extra->min_hold > milliseconds{0}) {
+        closures.push_back({0, grant.acquired + grant.extra->min_hold, grant.extra->min_hold});
+    }
     write(Family::locks, records::grant_key(grant.id),
-          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), nullptr, {}));
+          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), nullptr, closures));
 }
 
 rocklock::Grant LockTable::Core::view(const Grant& grant) const {
@@ -168,8 +182,7 @@ rocklock::Grant LockTable::Core::view(const Grant& grant) const {
     const BootTime deadline = std::min(grant.session->deadline, cap);
     result.deadline = deadline;
     result.deadline_wall = wall_of(deadline);
-    result.remaining =
-        std::max(std::chrono::duration_cast<milliseconds>(deadline - now.boot), milliseconds{0});
+    result.remaining = std::max(lock_model::time_until(deadline, now.boot), milliseconds{0});
     result.locks.reserve(grant.hold_count);
     for (const Hold& hold : grant.holds()) {
         GrantedLock lock;
@@ -256,11 +269,13 @@ void LockTable::Core::handle(const ReacquireLocks& event) {
             return refuse(ticket, *std::move(error));
     }
     if (check_own_holds(ticket, *session, requested_locks, Held::refuse)) return;
+    if (auto error = check_draining(requested_locks)) return refuse(ticket, *std::move(error));
     const Conflicts conflicts =
-        find_conflicts(*session, requested_locks, nullptr, false, Collect::holds_and_waits);
+        find_conflicts(*session, requested_locks, arriving(), Collect::holds_and_waits);
     if (conflicts.blocked) {
         return refuse(ticket, conflict(ErrorCode::conflict, *session, conflicts));
     }
+    if (const auto& full = usage.growth_refused()) return refuse(ticket, *full);
     const Metadata none;
     std::vector<LockRequest> names;
     for (const GrantedLock& lock : event.locks) names.push_back({.resource = lock.resource});

@@ -25,7 +25,9 @@ void Decision::clear() {
 }
 
 LockTable::Core::Core(const LockTableOptions& table_options, const SessionKey& session_key)
-    : options(table_options), key(session_key), usage(table_options.user_limits) {}
+    : options(table_options),
+      key(session_key),
+      usage(table_options.user_limits, table_options.count_users) {}
 
 LockTable::Core::~Core() {
     for (Grant* grant : grants) Grant::destroy(grant);
@@ -144,6 +146,7 @@ WallTime LockTable::Core::wall_of(BootTime boot) const {
     // Truncate both times separately, so that a boot time is converted to the same wall time at any
     // `now`.
     using std::chrono::milliseconds;
+    if (boot == no_deadline) return no_deadline_wall;
     return now.wall +
            (std::chrono::floor<milliseconds>(boot) - std::chrono::floor<milliseconds>(now.boot));
 }
@@ -163,12 +166,13 @@ void LockTable::Core::serve_queues() {
 }
 
 void LockTable::Core::serve_all() {
+    if (waits.has_any_of()) serve_in_order();
     while (serving.has_waits() || serving.has_queue()) {
         if (serving.has_waits()) {
             for (const ServeList::Recheck& next : serving.take_waits()) {
                 Wait* wait = waits.find(next.ticket);
                 if (wait == nullptr) continue;
-                wait->recheck = false;
+                wait->listed.recheck = false;
                 reconsider(*wait);
             }
             continue;
@@ -248,6 +252,25 @@ void LockTable::forget(const ForgottenGrant& grant) {
 std::uint64_t LockTable::ended_records() const { return core_->ended_records; }
 
 void LockTable::forget_sessions(std::uint64_t count) { core_->sessions.forget_ended(count); }
+
+void LockTable::forget_audit_rows(std::uint64_t count) {
+    // The count is too small if recovery could not read the whole log.
+    core_->counts.audit_rows -= std::min(core_->counts.audit_rows, count);
+}
+
+std::uint64_t LockTable::audit_rows() const { return core_->counts.audit_rows; }
+
+void LockTable::set_user_limits(const UserLimits& limits) { core_->usage.set_limits(limits); }
+
+void LockTable::set_slow_wait(std::chrono::milliseconds slow_wait) {
+    core_->options.slow_wait = slow_wait;
+}
+
+void LockTable::refuse_growth(std::optional<Error> error) {
+    core_->usage.refuse_growth(std::move(error));
+}
+
+bool LockTable::refuses_growth() const { return core_->usage.growth_refused().has_value(); }
 
 std::uint64_t LockTable::ended_sessions() const { return core_->sessions.ended_records(); }
 

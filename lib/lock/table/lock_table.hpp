@@ -1,28 +1,32 @@
 // The lock table: the holders, the waiters, and all rules of locking.
 //
 // The table takes an event and the time, and returns a Decision: the batch to commit, the
-// responses, and the notices to other sessions. It does no I/O, takes no mutex, starts no thread
-// and never reads a clock, so any run can be replayed from a list of events. The lock manager
-// around it (lock_manager.hpp) waits, sleeps and writes. Only recover() does I/O: it reads a
-// snapshot, and uses threads for that.
+// responses, and the notices to sessions. It does no I/O, locks no mutex, starts no thread and
+// never reads a clock. The only exception is recover(), which reads a snapshot and uses threads for
+// this. Any run can therefore be repeated from a list of its events. The lock manager
+// (lock_manager.hpp) does the waiting and writing.
 //
-// A grant is live at a given time if it has not been ended, its session has not been ended, and
-// neither the session's deadline nor the grant's own cap (`max_hold`) has passed. Every decision
-// evaluates this predicate. Correctness therefore does not depend on Tick events: they only serve
-// waits that can be granted or time out because time has passed, and clean up expired grants and
-// sessions, a limited number at a time.
+// A grant is live at a given time if all of these conditions hold: it has not been ended, its
+// session has not been ended, and neither the session's deadline nor the grant's own cap
+// (`max_hold`) has passed. Every decision checks these conditions. Correctness therefore does not
+// depend on Tick events. A Tick only serves waits that can be granted, or have timed out, because
+// time has passed; and it cleans up a limited number of expired grants and sessions.
 //
 //     waiting ──grant_waiting()──► held ──end_grant()──► ended: a record of the history
 //        └──refuse()──► removed
 //
-// Waiters are served in order of arrival, conversions first. A request waits while
+// Conversions are served before other requests. Within each of these two kinds, waiters are served
+// in the order of arrival. A request with a priority is ordered as if it had arrived earlier, by a
+// fixed time for each unit of the priority. A request waits while
 //   - a live holder of another session conflicts with one of its locks, or
 //   - a minimum hold or a lock delay closes one of its resources, or
 //   - an earlier waiting request of another session conflicts with it.
-// A set is one entry in the queue of each of its resources and holds no locks while it waits.
+// A request for several resources has one entry in the queue of each of its resources, and holds no
+// locks while it waits. A request for any one of several resources waits in the same way, and gets
+// the first of the resources that can be granted.
 //
-// After every apply(), no waiter can be granted without a further event; serve_queues() ensures
-// this.
+// After every apply(), there is no waiter that could be granted before a further event;
+// serve_queues() ensures this.
 #pragma once
 
 #include <cstddef>
@@ -46,33 +50,34 @@
 
 namespace rocklock {
 
-// Cancels the waiting request that was submitted under this ticket.
+// Cancels the waiting request with this ticket.
 struct CancelWait {
     Ticket ticket{};
 };
 
-// Time has passed. Serves at most `budget` waits with due timers, and cleans up at most `budget`
-// grants that have ended.
+// The event that time has passed. Serves at most `budget` waits whose timers are due, and cleans up
+// at most `budget` grants that have ended.
 struct Tick {
     std::size_t budget = 1024;
     // If false, only waits are served.
     bool sweeps = true;
-    // Also searches some of the waits for requests that should have been granted before. This is a
-    // safety net; it must not find any.
+    // Whether the Tick also searches some of the waits for requests that should have been granted
+    // before. The search is a safety net: if it finds a request, the table has a bug.
     bool search = false;
 };
 
-// `Disconnect` ends all of its waits, sessions and grants before any waiter is served.
+// A Disconnect ends all waits, sessions and grants that it contains before any waiter is served.
 using Event = std::variant<Request, CancelWait, Tick, ReacquireLocks, Disconnect>;
 
-// The response to the request with this ticket. A request that waits is answered by the decision
-// that completes it.
+// The response to the request with this ticket. The response to a request that waits is part of the
+// decision that completes the request.
 struct TicketAnswer {
     Ticket ticket{};
     Result<Answer> answer;
 };
 
-// A later run of the manager does not use tokens and versions below these again.
+// The ends of a reservation of numbers. After a restart, no token and no version below these is
+// used again.
 struct ReservedNumbers {
     std::uint64_t token = 0;
     std::uint64_t version = 0;
@@ -80,22 +85,22 @@ struct ReservedNumbers {
 
 // The result of one or more calls of apply().
 struct Decision {
-    // Must be committed before the replies and notices are delivered. Empty if there are no
-    // changes.
+    // The changes, which must be committed before the replies and notices are delivered. Empty if
+    // there are no changes.
     Batch batch;
     Durability durability = Durability::deferred;
-    // The decision uses numbers beyond the last reservation that is known to be durable. The batch
-    // must be synced, regardless of the durability that the user has configured.
+    // Whether the decision uses numbers that are not in a reservation that is known to be durable.
+    // If true, the batch must be synced, even if a lower durability is configured.
     bool synced = false;
-    // The batch reserves numbers up to these. After the batch is durable, call
-    // LockTable::confirm().
+    // If set, the batch reserves all numbers below these. After the batch is durable,
+    // LockTable::confirm() must be called.
     std::optional<ReservedNumbers> reserved;
     std::vector<TicketAnswer> replies;
     std::vector<LostNotice> lost;
     std::vector<WantedNotice> wanted;
     std::vector<AnsweredNotice> answered;
     std::vector<HistoryLookup> history;
-    // In the order of their sequences. Empty unless LockTableOptions::events is set.
+    // The events, in the order of their sequences. Empty unless LockTableOptions::events is set.
     std::vector<LockEvent> events;
     std::vector<SlowWait> slow;
 
@@ -108,20 +113,25 @@ struct LockTableOptions {
     std::uint64_t reserve = 1u << 16;
     std::uint32_t waiters_total = limits::waiters_total;
     UserLimits user_limits{};
+    // Whether the usage of users is counted even if there is no limit.
+    bool count_users = false;
     // Whether Decision::events is filled.
     bool events = false;
-    // A wait that lasts this long is reported once in Decision::slow. Zero: never.
+    // If a request has waited for this time and still waits, it is reported once in Decision::slow.
+    // With zero, it is never reported.
     std::chrono::milliseconds slow_wait{0};
+    // As limits::priority_step. Tests with short leases set a shorter time.
+    std::chrono::milliseconds priority_step = limits::priority_step;
 };
 
 // Facts about the store that recovery needs in addition to the records.
 struct RecoveryFacts {
-    // Deadlines in records of this epoch are exact if `exact` is set. Sessions of other epochs get
-    // their full lease, starting at `now`.
+    // The current epoch. If `exact` is true, deadlines in records of this epoch are exact. All
+    // other sessions get their full lease, starting at `now`.
     std::uint32_t boot_epoch = 1;
     bool exact = true;
-    // The store was restored from a copy. Every session and grant in it is ended (`broken`,
-    // "restored").
+    // Whether the store was restored from a copy. If true, every session and every grant in it is
+    // ended (`broken`, "restored").
     bool restored = false;
     // The lower limit of the first token.
     std::uint64_t token_floor = 1;
@@ -139,49 +149,52 @@ public:
     LockTable(const LockTable&) = delete;
     LockTable& operator=(const LockTable&) = delete;
 
-    // Decides one event at time `now`, which must not be earlier than in the previous call. Appends
-    // the results to `decision`. `fresh` is a random id for a session that the event may open.
+    // Decides one event at the time `now`, which must not be earlier than that of the previous
+    // call. Appends the results to `decision`. `ticket` is that of the request, if the event is a
+    // request. `fresh` is a random id for a session that the event may open.
     void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                Decision& decision);
 
-    // Returns the time of the next Tick if no other event comes before it, or nullopt if none is
-    // needed.
+    // Returns the time at which the next Tick is needed if there is no other event before that
+    // time, or nullopt if no Tick is needed.
     std::optional<BootTime> next_wake() const;
-    // Returns whether a wait or a closure is due at `now`. They are served before expired grants
-    // are cleaned up.
+    // Returns whether a wait must be examined at `now`, or a closed resource can be opened. This
+    // work has precedence over the cleaning up of expired grants.
     bool waits_due(BootTime now) const;
 
-    // Rebuilds the table from its records. Must be called on a new table only. `decision` receives
+    // Rebuilds the table from its records. May be called only on a new table. `decision` receives
     // the changes that must be committed before any other decision. Errors: corrupt.
     Result<void> recover(const Snapshot& records, const RecoveryFacts& facts, Decision& decision);
 
-    // Reports that a client has proven a session, and which token it has presented, if any. The
-    // grant of the token, and the grant for which the session was opened, are then known to the
-    // client: a Disconnect does not release them as undelivered.
+    // Reports that a client has presented the secret of a session, and the token that it has
+    // presented with it, if any. The client therefore knows the grant of the token, and the grant
+    // for which the session was opened. A Disconnect does not release these grants as undelivered.
     void note_proof(const SessionId& session, const std::optional<Token>& token);
 
-    // Queries. Each returns the state at `now`. Only fence() changes the table.
+    // The following functions are queries. Each returns the state at `now`. Only fence() changes
+    // the table.
     LockView show(std::string_view resource, Instant now) const;
-    // Returns the id of the last grant, to be looked up for LockView::last_holder. Returns 0 if
-    // none is known.
+    // Returns the id of the last grant of the resource, which the caller can look up for
+    // LockView::last_holder. Returns 0 if no grant is known.
     GrantId last_grant(std::string_view resource) const;
-    // Continue a search for one or two milliseconds. Return nullopt until it is complete. On a
-    // table of ordinary size a search takes one step, so its result is a consistent state.
+    // Continue a search for one or two milliseconds. Return nullopt until the search is complete.
+    // On a table with few locks, a search takes one step, so its result shows the state at one
+    // moment.
     std::optional<LockPage> search(LockSearch& search, Instant now) const;
     std::optional<std::vector<SessionView>> search(SessionSearch& search, Instant now) const;
     std::optional<InRange<Holder>> search(HeldSearch& search, Instant now) const;
-    // Returns one result for each key, in the same order. A result is empty if its object does not
-    // exist.
+    // Returns one result for each key, in the order of the keys. A result is empty if its object
+    // does not exist.
     std::vector<LookupResult> lookup(const std::vector<LookupKey>& keys, Instant now) const;
     std::vector<Grant> grants(const SessionId& session, Instant now) const;
     // Returns the session without its secret. Errors: session_not_found, session_expired.
     Result<SessionInfo> session(const SessionId& session, Instant now) const;
     bool holds(const SessionId& session, std::string_view resource, Mode mode, Instant now) const;
-    // Returns the grant that permits a write, or the reason why there is none. A permitted write
-    // counts as activity of the session.
+    // Returns the fence of the grant that permits a write, or the reason why there is no such
+    // grant. A permitted write counts as activity of the session.
     std::variant<Fence, NoFence> fence(const FenceRequest& request, Instant now);
-    // Returns the holders of the resource in `mode` or a stronger one, directly or by a subtree
-    // lock above it, except for the session `but`.
+    // Returns the holders of the resource in `mode` or a stronger mode, directly or by a subtree
+    // lock above the resource. Holds of the session `but` are not returned.
     std::vector<Holder> holders_over(std::string_view resource, Mode mode,
                                      const std::optional<SessionId>& but, Instant now) const;
     const ExclusiveHolds& exclusive_holds() const;
@@ -190,42 +203,55 @@ public:
     std::vector<LockClass> classes() const;
     std::vector<WaitEdge> wait_graph(Instant now, std::size_t limit) const;
     const std::vector<Deadlock>& recent_deadlocks() const;
-    LockStatistics statistics() const;
+    LockStatistics statistics(Instant now) const;
     bool has_sessions() const;
     Outliers outliers(std::uint32_t limit, Instant now) const;
-    // Returns the grants on a name that are not in the history yet, newest first. Some may have
-    // expired.
+    // Returns the grants on a name that are not yet in the history, newest first. Some of them may
+    // have expired.
     std::vector<HistoryRow> present(std::string_view resource, Instant now) const;
     std::size_t waiting() const;
-    // Returns whether a search by Tick::search has not examined all waits yet. The next such Tick
-    // continues it.
+    // Returns whether a search by Tick::search is incomplete. The next Tick with `search` continues
+    // it.
     bool searching() const;
     // Returns the first version of this run. No event of this run has a lower sequence.
     std::uint64_t first_sequence() const;
 
-    // Called when the history has deleted the record of the grant.
+    // Must be called after records were deleted from the history: the record of a grant, records of
+    // ended sessions, or rows of the audit log.
     void forget(const ForgottenGrant& grant);
     void forget_sessions(std::uint64_t count);
+    void forget_audit_rows(std::uint64_t count);
     std::uint64_t ended_records() const;
     std::uint64_t ended_sessions() const;
-    // Returns whether grants of ended sessions still have to be cleaned up.
+    std::uint64_t audit_rows() const;
+    // Returns whether there are grants of ended sessions that must be cleaned up.
     bool cleaning() const;
-    // Called when the reservation of an earlier decision is durable: numbers below it can be used
-    // without a sync.
+    // Changes LockTableOptions::user_limits. Requires that usage is counted if `limits` contains a
+    // limit.
+    void set_user_limits(const UserLimits& limits);
+    // Changes LockTableOptions::slow_wait for waits that begin later.
+    void set_slow_wait(std::chrono::milliseconds slow_wait);
+    // Sets the error with which requests that add sessions, grants or classes are refused. With
+    // nullopt, such requests are not refused. Requests that already wait are granted in any case,
+    // and repeated requests are answered.
+    void refuse_growth(std::optional<Error> error);
+    bool refuses_growth() const;
+    // Must be called after the reservation of an earlier decision has become durable. Numbers below
+    // it can then be used without a sync.
     void confirm(const ReservedNumbers& reserved);
 
     std::uint32_t boot_epoch() const;
 
     // Checks the invariants of the table: links in both directions, counters, the order of queues,
-    // no conflicting live holders, no grantable waiter, no cycle among waiters. Slow; for tests,
-    // and sampled in debug and sanitizer builds (manager/table_audit.hpp).
-    // Returns a description of the first violation, or nullopt.
+    // no conflicting live holders, no waiter that could be granted, no cycle among waiters. Returns
+    // a description of the first violation, or nullopt. The check is slow: it is used in tests, and
+    // from time to time in debug and sanitizer builds (manager/table_audit.hpp).
     std::optional<std::string> audit_invariants(Instant now) const;
-    // Returns an estimate of the cost of an audit, in resources to be visited.
+    // Returns an estimate of the cost of audit_invariants(): the number of resources to visit.
     std::uint64_t audit_cost() const;
 
 private:
-    // For tests: violates invariants of the table on purpose.
+    // For tests: TableBreaker violates invariants of the table on purpose.
     friend struct TableBreaker;
     struct Core;
 

@@ -1,4 +1,5 @@
-// The AwaitNotices requests of a lock table that wait: by ticket, by session and by timeout.
+// The waiting requests AwaitNotices of a lock table, which can be found by ticket, by session and
+// by the end of their wait timeout.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ class NoticeWaits {
 public:
     using Session = lock_model::Session;
 
-    // A request that has timed out, and its `after`.
+    // A request that has timed out, and its AwaitNotices::after.
     struct Overdue {
         Ticket ticket{};
         std::uint64_t after = 0;
@@ -44,7 +45,7 @@ public:
         return session.notices == nullptr ? 0 : session.notices->waiting.size();
     }
 
-    // Removes a request. Returns false if there is none with this ticket.
+    // Removes a request. Returns false if no request has this ticket.
     bool remove(Ticket ticket) {
         const auto found = by_ticket_.find(number(ticket));
         if (found == by_ticket_.end()) return false;

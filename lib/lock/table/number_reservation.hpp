@@ -1,9 +1,9 @@
-// The tokens and versions that a lock table gives out.
+// The source of the tokens and versions of a lock table.
 //
-// No number may be given out twice, also after a crash. Numbers are therefore reserved in ranges:
-// a record with the marks (the ends of the ranges) is committed, and after a restart numbering
-// continues at the marks. The record is written with the batch of some decision and synced in the
-// background, so the marks can be ahead of the reservation that is known to be durable.
+// No number may be given out twice, even if there is a crash. Numbers are therefore reserved in
+// ranges: a record with the ends of the ranges, the marks, is committed, and numbering continues at
+// the marks after a restart. The record is written with the batch of a decision and synced in the
+// background. The marks can therefore be greater than those that are known to be durable.
 #pragma once
 
 #include <algorithm>
@@ -21,21 +21,23 @@ public:
     Token take_token() { return Token{next_token_++}; }
     std::uint64_t take_version() { return next_version_++; }
 
-    // Returns true if a token after the one of `grant` has been given out.
+    // Returns true if a token greater than the first token of `grant` has been given out.
     bool token_taken_after(GrantId grant) const { return next_token_ > number(grant) + 1; }
-    // Return true if a record can contain the number, that is, if it is below the marks.
+    // Return true if the number is below the marks, as every number in a record is.
     bool has_reserved_token(std::uint64_t token) const { return token < marks_.token; }
     bool has_reserved_version(std::uint64_t version) const { return version < marks_.version; }
 
-    // Returns true if at most `ahead` reserved numbers of one kind are left.
+    // Returns true if at most `ahead` reserved tokens, or at most `ahead` reserved versions, are
+    // left.
     bool is_low(std::uint64_t ahead) const {
         return next_token_ + ahead >= marks_.token || next_version_ + ahead >= marks_.version;
     }
-    // Returns true if every number given out lies in a reservation that is durable.
+    // Returns true if every number that was given out is below the durable marks.
     bool is_safe() const {
         return next_token_ <= durable_.token && next_version_ <= durable_.version;
     }
-    // Moves the marks `ahead` numbers beyond those given out. Returns the marks to be written.
+    // Sets the marks to `ahead` numbers after those that were given out. Returns the marks, which
+    // must be written.
     ReservedNumbers extend(std::uint64_t ahead) {
         marks_ = {next_token_ + ahead, next_version_ + ahead};
         // JSON numbers are exact below 2^53.
@@ -49,7 +51,7 @@ public:
         ROCKLOCK_ASSERT(is_consistent());
     }
 
-    // Continues after a restart at the marks of the previous run.
+    // Starts at the marks of the previous run, after a restart.
     void start_at(std::uint64_t token, std::uint64_t version) {
         next_token_ = token;
         next_version_ = version;
@@ -62,7 +64,7 @@ public:
 
     // Returns the first version of this run.
     std::uint64_t first_version() const { return first_version_; }
-    // Returns true if no durable reservation reaches beyond the marks.
+    // Returns true if the durable marks are not greater than the marks.
     bool is_consistent() const {
         return durable_.token <= marks_.token && durable_.version <= marks_.version;
     }

@@ -22,6 +22,14 @@ using records::Lock;
 
 // ---- Classes ----
 
+namespace {
+
+Error no_class(const std::string& pattern) {
+    return {ErrorCode::invalid_argument, "there is no class with the pattern \"" + pattern + "\""};
+}
+
+}  // namespace
+
 // Returns an error if a resource that is held or waited for would change between modes and permits,
 // or would get fewer permits.
 std::optional<Error> LockTable::Core::kinds_change(const ClassTable& after) const {
@@ -43,21 +51,35 @@ std::optional<Error> LockTable::Core::kinds_change(const ClassTable& after) cons
 
 void LockTable::Core::handle(const PutClass& request) {
     if (auto error = check_class(request.lock_class)) return refuse(ticket, *std::move(error));
+    const LockClass* before = classes.find(request.lock_class.pattern);
+    LockClass put = request.lock_class;
+    const auto draining = before != nullptr ? before->draining : std::nullopt;
+    if (put.draining && put.draining != draining) {
+        return refuse(ticket, {ErrorCode::invalid_argument,
+                               "class " + put.pattern +
+                                   ": draining cannot be changed by saving the class: omit it, and "
+                                   "drain or resume the class instead"});
+    }
+    put.draining = draining;
+    if (const auto& full = usage.growth_refused()) return refuse(ticket, *full);
     ClassTable after = classes;
-    after.put(request.lock_class);
+    after.put(put);
     if (auto error = kinds_change(after)) return refuse(ticket, *std::move(error));
     classes = std::move(after);
-    write(Family::locks, records::class_key(request.lock_class.pattern),
-          records::encode(request.lock_class, numbers.take_version()));
+    write(Family::locks, records::class_key(put.pattern),
+          records::encode(put, numbers.take_version()));
     classes_changed();
-    answer(ticket, request.lock_class);
+    answer(ticket, std::move(put));
 }
 
 void LockTable::Core::handle(const DeleteClass& request) {
     const LockClass* found = classes.find(request.pattern);
-    if (found == nullptr) {
+    if (found == nullptr) return refuse(ticket, no_class(request.pattern));
+    if (found->draining) {
         return refuse(ticket, {ErrorCode::invalid_argument,
-                               "there is no class with the pattern \"" + request.pattern + "\""});
+                               "the class \"" + request.pattern +
+                                   "\" is drained, and its resources could be locked without it: "
+                                   "resume it first"});
     }
     const LockClass gone = *found;
     ClassTable after = classes;
@@ -69,7 +91,47 @@ void LockTable::Core::handle(const DeleteClass& request) {
     answer(ticket, gone);
 }
 
-// Examines all waiters, because there may be more permits now.
+void LockTable::Core::handle(const DrainClass& request) {
+    if (auto error = check_texts(request.reason, {})) return refuse(ticket, *std::move(error));
+    if (auto error = check_name("the name of the administrator", request.by))
+        return refuse(ticket, *std::move(error));
+    const LockClass* found = classes.find(request.pattern);
+    if (found == nullptr) return refuse(ticket, no_class(request.pattern));
+    LockClass drained = *found;
+    drained.draining = request.reason;
+    set_draining(std::move(drained), Outcome::drained, request.by, request.reason);
+}
+
+void LockTable::Core::handle(const ResumeClass& request) {
+    if (auto error = check_name("the name of the administrator", request.by))
+        return refuse(ticket, *std::move(error));
+    const LockClass* found = classes.find(request.pattern);
+    if (found == nullptr) return refuse(ticket, no_class(request.pattern));
+    LockClass resumed = *found;
+    if (!resumed.draining) return answer(ticket, std::move(resumed));
+    resumed.draining.reset();
+    set_draining(std::move(resumed), Outcome::resumed, request.by, {});
+}
+
+void LockTable::Core::set_draining(LockClass lock_class, Outcome outcome, const std::string& by,
+                                   const std::string& reason) {
+    classes.put(lock_class);
+    write(Family::locks, records::class_key(lock_class.pattern),
+          records::encode(lock_class, numbers.take_version()));
+    AuditRow row;
+    row.sequence = numbers.take_version();
+    row.at = now.wall;
+    row.outcome = outcome;
+    row.by = by;
+    row.reason = reason;
+    row.resource = lock_class.pattern;
+    write(Family::history, records::audit_key(row.sequence), records::encode(row));
+    ++counts.audit_rows;
+    classes_changed();
+    answer(ticket, std::move(lock_class));
+}
+
+// Examines all waiters, because there may be more permits now, or a class may be drained.
 void LockTable::Core::classes_changed() {
     need(Durability::durable);
     for (Wait* wait = waits.oldest(); wait != nullptr; wait = wait->younger)
@@ -119,9 +181,17 @@ Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFac
     if (auto done = recover_classes(records); !done) return done;
     if (auto done = recover_sessions(records, facts); !done) return done;
     if (auto done = recover_grants(records, facts); !done) return done;
+    count_audit_rows(records);
     enter_recovered();
     finish_recovery(facts);
     return {};
+}
+
+// Ignores an error: the audit log is not part of the lock state, and damage in it fails only the
+// calls that read it.
+void LockTable::Core::count_audit_rows(const Snapshot& records) {
+    const auto cursor = records.scan(Family::history, records::audit_key(0), {});
+    for (; cursor->valid(); cursor->next()) ++counts.audit_rows;
 }
 
 Result<void> LockTable::Core::recover_classes(const Snapshot& records) {
@@ -284,6 +354,7 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
         remember_cap(grant, record.max_hold, exact ? *record.cap : now.boot + record.max_hold);
         if (!exact) recovery.recapped.emplace_back(&grant);
     }
+    if (!record.closures.empty()) remember_min_hold(grant, record.closures.front().duration);
     usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
     return {};
 }
@@ -305,7 +376,9 @@ void LockTable::Core::enter_recovered() {
     std::size_t holds = 0;
     for (const Grant* grant : recovery.grants) holds += grant->hold_count;
     resources.reserve(resources.size() + holds);
+    // The records were read in the order of the numbers.
     for (Grant* grant : recovery.grants) {
+        by_age.add(*grant);
         for (Hold& hold : grant->holds()) {
             Resource* const known = find(hold.resource->name());
             if (known == nullptr) {

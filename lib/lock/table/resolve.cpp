@@ -59,6 +59,53 @@ Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<Loc
     return resolved;
 }
 
+// The session that is opened for the request gets the lease of the first alternative.
+Result<LockTable::Core::Resolved> LockTable::Core::resolve_any(
+    const std::vector<LockRequest>& locks) {
+    Resolved all;
+    for (const LockRequest& lock : locks) {
+        auto one = resolve({lock});
+        if (!one) return std::move(one).error();
+        for (const Alternative& before : all.alternatives) {
+            if (all.requested_locks[before.first].resource != one->requested_locks.front().resource)
+                continue;
+            return invalid_argument("resource " + quoted(lock.resource) +
+                                    " is given twice: give each resource once");
+        }
+        const std::size_t first = all.requested_locks.size();
+        const std::size_t count = one->requested_locks.size();
+        if (first + count > limits::resources_per_grant) {
+            Error error(ErrorCode::limit_exceeded,
+                        "the alternatives have more than 100 resources with their dependants");
+            error.limit = limits::resources_per_grant;
+            return error;
+        }
+        if (first == 0) all.lease = one->lease;
+        all.max_lease = tighter(all.max_lease, one->max_lease);
+        all.alternatives.push_back({first, count, one->max_hold});
+        all.requested_locks.insert(all.requested_locks.end(), one->requested_locks.begin(),
+                                   one->requested_locks.end());
+    }
+    return all;
+}
+
+std::optional<Error> LockTable::Core::check_priority(
+    std::uint32_t priority, std::span<const RequestedLock> requested_locks) const {
+    if (priority == 0) return std::nullopt;
+    for (const RequestedLock& requested : requested_locks) {
+        const std::string_view name = requested.resource->name();
+        const std::uint32_t most = classes.of(name).max_priority;
+        if (priority <= most) continue;
+        const std::string given = "priority " + std::to_string(priority) + " is not allowed for " +
+                                  quoted(name) + ": its class allows ";
+        return invalid_argument(
+            given + (most == 0 ? "no priorities; omit the priority, or let an administrator allow "
+                                 "priorities (`rocklock class put --max-priority`)"
+                               : "at most " + std::to_string(most)));
+    }
+    return std::nullopt;
+}
+
 std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resolved& resolved) {
     if (auto error = check_name("resource name", lock.resource)) return error;
     if (auto error = check_depth(lock.resource)) return error;
@@ -151,14 +198,33 @@ std::optional<Error> LockTable::Core::add_dependants(const LockRequest& lock,
     return std::nullopt;
 }
 
+std::optional<Error> LockTable::Core::check_draining(
+    std::span<const RequestedLock> requested_locks) const {
+    if (classes.draining() == 0) return std::nullopt;
+    for (const RequestedLock& requested : requested_locks) {
+        const std::string_view name = requested.resource->name();
+        const LockClass* drained = classes.draining(name, requested.subtree);
+        if (drained == nullptr) continue;
+        const bool below = drained != &classes.of(name);
+        std::string message =
+            "resource " + quoted(name) + " cannot be locked now: " +
+            (below ? "the class " + quoted(drained->pattern) + " of resources below it is drained"
+                   : "its class " + quoted(drained->pattern) + " is drained");
+        if (!drained->draining->empty()) message += " (" + *drained->draining + ")";
+        return Error(ErrorCode::class_draining,
+                     message + "; try again after an administrator has resumed the class");
+    }
+    return std::nullopt;
+}
+
 std::vector<LockRequest> LockTable::Core::choose_modes(const Session& session,
+                                                       const QueuePlace& place,
                                                        std::vector<LockRequest> locks) {
     for (LockRequest& lock : locks) {
         for (const Mode mode : std::exchange(lock.modes, {})) {
             lock.mode = mode;
             const auto alone = resolve({lock});
-            if (alone && !find_conflicts(session, alone->requested_locks, nullptr, false).blocked)
-                break;
+            if (alone && !find_conflicts(session, alone->requested_locks, place).blocked) break;
         }
     }
     return locks;
@@ -186,7 +252,14 @@ RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSess
 }
 
 std::optional<Error> LockTable::Core::lease_too_long(const Resource& at, milliseconds lease) const {
-    const milliseconds longest = classes.of(at.name()).max_lease;
+    const LockClass& lock_class = classes.of(at.name());
+    if (lease == no_expiry) {
+        if (lock_class.no_expiry) return std::nullopt;
+        return invalid_argument("resource " + quoted(at.name()) +
+                                " cannot be locked without expiry, because its class does not "
+                                "allow that: use a session with a lease");
+    }
+    const milliseconds longest = lock_class.max_lease;
     if (longest == milliseconds{0} || lease <= longest) return std::nullopt;
     return invalid_argument("a lease of " + exact_duration(lease) +
                             " is longer than the class of " + quoted(at.name()) +
@@ -194,7 +267,7 @@ std::optional<Error> LockTable::Core::lease_too_long(const Resource& at, millise
 }
 
 std::optional<Error> LockTable::Core::lease_too_long(const Grant& grant, milliseconds lease) const {
-    if (!classes.limit_leases()) return std::nullopt;
+    if (!classes.limit_leases() && lease != no_expiry) return std::nullopt;
     for (const Hold& hold : grant.holds()) {
         if (auto error = lease_too_long(*hold.resource, lease)) return error;
     }

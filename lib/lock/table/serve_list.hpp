@@ -1,5 +1,5 @@
-// The queues and waits that a decision has to examine before it ends, and the resources that it may
-// have to free. Each entry has a flag in its node, so it is listed at most once.
+// The queues and waits that a decision must examine before it ends, and the resources that it may
+// have to free. Each node has a flag that is set while it is listed, so it is listed at most once.
 #pragma once
 
 #include <algorithm>
@@ -18,19 +18,13 @@ public:
     using Resource = lock_model::Resource;
     using Wait = lock_model::Wait;
 
-    // A wait to be examined, regardless of its positions in queues.
+    // A wait that must be examined, even if it is not first in a queue.
     struct Recheck {
-        bool conversion = false;
-        std::uint64_t order = 0;
+        lock_model::QueuePlace place;
         Ticket ticket{};
-
-        // Conversions first, each kind in the order of arrival.
-        bool before(const Recheck& other) const {
-            return conversion != other.conversion ? conversion : order < other.order;
-        }
     };
 
-    // Lists the queue of a resource, to be served.
+    // Adds the queue of a resource, which must be served.
     void add_queue(Resource& resource) {
         if (resource.dirty || resource.queue() == nullptr) return;
         resource.dirty = true;
@@ -53,31 +47,31 @@ public:
     }
 
     void add_wait(Wait& wait) {
-        if (wait.recheck) return;
-        wait.recheck = true;
-        waits_.push_back({wait.conversion, wait.order, wait.ticket});
+        if (wait.listed.recheck) return;
+        wait.listed.recheck = true;
+        waits_.push_back({wait.place, wait.ticket});
     }
     bool has_waits() const { return !waits_.empty(); }
-    // Takes the listed waits in the order of Recheck::before(), in which they must be examined: of
+    // Takes all listed waits, in the order of their places. They must be examined in this order: of
     // two requests of one session for one resource, the first is granted. Some of the waits may
-    // have ended since.
+    // have ended after they were listed.
     std::vector<Recheck> take_waits() {
         std::vector<Recheck> due = std::exchange(waits_, {});
         std::sort(due.begin(), due.end(),
-                  [](const Recheck& a, const Recheck& b) { return a.before(b); });
+                  [](const Recheck& a, const Recheck& b) { return a.place.before(b.place); });
         return due;
     }
 
-    // Lists a wait that has timed out but could not be granted when it was examined.
+    // Adds a wait that has timed out and could not be granted when it was examined.
     void add_overdue(Wait& wait) {
-        if (wait.overdue) return;
-        wait.overdue = true;
-        overdue_.emplace_back(wait.order, wait.ticket);
+        if (wait.listed.overdue) return;
+        wait.listed.overdue = true;
+        overdue_.emplace_back(wait.place.order, wait.ticket);
         std::push_heap(overdue_.begin(), overdue_.end(), std::greater<>{});
     }
     bool has_overdue() const { return !overdue_.empty(); }
     // Takes the overdue wait that arrived first, and returns its ticket. The wait may have ended
-    // since.
+    // after it was listed.
     Ticket take_overdue() {
         std::pop_heap(overdue_.begin(), overdue_.end(), std::greater<>{});
         const Ticket ticket = overdue_.back().second;
@@ -85,7 +79,7 @@ public:
         return ticket;
     }
 
-    // Lists a resource that may have become empty.
+    // Adds a resource that may have become empty.
     void add_maybe_empty(Resource& resource) {
         if (resource.touched) return;
         resource.touched = true;
@@ -100,7 +94,7 @@ public:
         return resource;
     }
 
-    // True at the end of each decision.
+    // Returns whether nothing is listed, as at the end of each decision.
     bool empty() const {
         return queues_.empty() && waits_.empty() && overdue_.empty() && maybe_empty_.empty();
     }
@@ -108,7 +102,7 @@ public:
 private:
     std::vector<Resource*> queues_;
     std::vector<Recheck> waits_;
-    // A heap, with the smallest order on top.
+    // A heap whose top has the smallest order.
     std::vector<std::pair<std::uint64_t, Ticket>> overdue_;
     std::vector<Resource*> maybe_empty_;
 };

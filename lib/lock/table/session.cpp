@@ -32,7 +32,17 @@ bool opens_another(const OpenSession& request, std::chrono::milliseconds lease,
 std::optional<Error> LockTable::Core::check_open(const OpenSession& request,
                                                  milliseconds lease) const {
     if (auto error = check_name("principal", request.principal)) return error;
-    if (auto error = check_lease(lease)) return error;
+    if (lease != no_expiry) {
+        if (auto error = check_lease(lease)) return error;
+    } else if (request.bound != Bound::none) {
+        return Error(ErrorCode::invalid_argument,
+                     "a session without expiry cannot be bound to a process or a connection, whose "
+                     "end would end it: open it unbound, or with a lease");
+    } else if (!classes.allow_no_expiry()) {
+        return Error(ErrorCode::invalid_argument,
+                     "no class allows locks without expiry: open the session with a lease, or save "
+                     "a class with no_expiry first");
+    }
     if (auto error = check_texts(request.note, request.metadata)) return error;
     if (request.request_id.size() > limits::request_id_bytes) {
         return Error(ErrorCode::invalid_argument, "request id is longer than 256 bytes");
@@ -99,6 +109,7 @@ void LockTable::Core::handle(const OpenSession& request) {
         ++counts.replays;
         return answer(ticket, info_with_secret(*old));
     }
+    if (const auto& full = usage.growth_refused()) return refuse(ticket, *full);
     if (auto error = usage.check_session(request.uid, lock_model::bytes_of_session(request)))
         return refuse(ticket, *std::move(error));
     Session& session = make_session(request, lease, id);
@@ -174,7 +185,14 @@ void LockTable::Core::handle(const RenewSession& request) {
     Session* session = late_but_good || revives ? found : require_session(request.session);
     if (session == nullptr) return;
     const milliseconds lease = request.lease.value_or(session->lease);
-    if (auto error = check_lease(lease)) return refuse(ticket, *std::move(error));
+    if (request.lease == no_expiry) {
+        return refuse(ticket, {ErrorCode::invalid_argument,
+                               "a renewal cannot remove the lease of a session: open a new session "
+                               "without expiry, and transfer the grants to it"});
+    }
+    if (lease != no_expiry) {
+        if (auto error = check_lease(lease)) return refuse(ticket, *std::move(error));
+    }
     if (auto error = check_texts(request.note.value_or(session->note),
                                  request.metadata.value_or(session->metadata))) {
         return refuse(ticket, *std::move(error));
@@ -186,7 +204,10 @@ void LockTable::Core::handle(const RenewSession& request) {
     }
     if (auto error = check_new_texts(*session, request)) return refuse(ticket, *std::move(error));
     ++counts.renewals;
-    counts.renew_margin.add(std::max(session->deadline - now.boot, std::chrono::nanoseconds{0}));
+    if (session->deadline != no_deadline) {
+        counts.renew_margin.add(
+            std::max(session->deadline - now.boot, std::chrono::nanoseconds{0}));
+    }
     session->lease = lease;
     if (request.active) session->active = now.boot;
     extend(*session);
@@ -265,7 +286,7 @@ SessionInfo LockTable::Core::info(const Session& session) const {
     SessionInfo result;
     result.id = session.id;
     result.lease = session.lease;
-    result.remaining = std::chrono::duration_cast<milliseconds>(session.deadline - now.boot);
+    result.remaining = lock_model::time_until(session.deadline, now.boot);
     result.deadline = session.deadline;
     result.deadline_wall = wall_of(session.deadline);
     return result;
@@ -276,8 +297,10 @@ SessionInfo LockTable::Core::info(const Session& session) const {
 // number of sessions.
 void LockTable::Core::extend(Session& session) {
     ROCKLOCK_ASSERT(!session.ended || mutated(Mutant::renewal_revives));
-    const BootTime before = std::exchange(session.deadline, now.boot + session.lease);
+    const BootTime deadline = session.lease == no_expiry ? no_deadline : now.boot + session.lease;
+    const BootTime before = std::exchange(session.deadline, deadline);
     session.warned = false;
+    if (deadline == no_deadline) return;
     if (!session.timer.armed() || warning_time(session) < session.timer.at) arm_session(session);
     // The timer of a wait is never later than its session's deadline. If the new deadline is
     // earlier, later timers have to be rearmed. Otherwise the waits are not visited: there may be

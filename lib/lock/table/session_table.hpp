@@ -1,4 +1,5 @@
-// The sessions of a lock table by their ids, and those that have ended and still have grants.
+// The sessions of a lock table, which can be found by id, and a list of those sessions that have
+// ended and still have grants.
 #pragma once
 
 #include <algorithm>
@@ -49,12 +50,13 @@ public:
         ROCKLOCK_ASSERT(erased == 1);
     }
 
-    // Counts the record of an ended session. The record exists until HistoryTrimmer deletes it.
+    // These functions count the records of ended sessions. A record exists until HistoryTrimmer
+    // deletes it.
     void count_ended() { ++ended_records_; }
     void forget_ended(std::uint64_t count) { ended_records_ -= std::min(ended_records_, count); }
     std::uint64_t ended_records() const { return ended_records_; }
 
-    // Adds a session that has ended and has grants to be cleaned up.
+    // Adds a session that has ended and has grants that must be cleaned up.
     void add_ending(Session& session) {
         ROCKLOCK_ASSERT(session.ended.has_value());
         ending_.push_back(&session);
@@ -74,7 +76,7 @@ public:
 private:
     struct IdHash {
         using is_avalanching = void;
-        // The ids are random.
+        // The ids are random, so eight bytes of an id suffice.
         std::size_t operator()(const SessionId& id) const {
             std::uint64_t word = 0;
             std::memcpy(&word, id.bytes.data(), sizeof word);

@@ -1,8 +1,9 @@
 // Executes Steal, and the holder's answers to it.
 //
-// Every class of the grant's resources must allow the steal; the strictest one decides.
+// Every class of the grant's resources must allow the steal; the strictest one decides. Each class
+// with `steal_by` must name the thief.
 //
-//     never    only an administrator may steal
+//     never    only an administrator may steal. Applies to every grant without expiry
 //     idle     allowed if the holder's session has been inactive for `steal_after`
 //     ask      the first Steal asks the holder, and is refused:
 //
@@ -80,9 +81,33 @@ Error LockTable::Core::steal_refusal(const Hold& hold, StealPolicy policy, std::
     return error;
 }
 
+std::optional<Error> LockTable::Core::check_right(
+    const Grant& grant, const std::optional<std::vector<std::string>>& identities,
+    std::string_view done) const {
+    if (!identities) return std::nullopt;
+    const bool steals = done == "stolen";
+    for (const Hold& hold : grant.holds()) {
+        const LockClass& lock_class = classes.of(hold.resource->name());
+        const auto& right = steals ? lock_class.steal_by : lock_class.break_by;
+        if (steals && right.empty()) continue;
+        if (names_any(right, *identities)) continue;
+        std::string message = "resource \"" + std::string(hold.resource->name()) + "\" can be " +
+                              std::string(done) + " only by " + named_in(right);
+        if (!lock_class.pattern.empty()) message += " (class \"" + lock_class.pattern + "\")";
+        return Error(ErrorCode::access_denied, std::move(message));
+    }
+    return std::nullopt;
+}
+
 std::optional<Error> LockTable::Core::judge_steal(const Steal& request, const Session& thief,
                                                   Grant& victim) {
     if (request.force) return std::nullopt;
+    if (std::min(victim.session->deadline, victim.cap()) == no_deadline && !request.administrator) {
+        return steal_refusal(victim.holds().front(), StealPolicy::never,
+                             "it is locked without expiry, and only its owner or an administrator "
+                             "can end that: wait for the lock, or ask an administrator to break it",
+                             {});
+    }
     const StealTerms terms = steal_terms(victim);
     if (terms.never != nullptr && !request.administrator) {
         return steal_refusal(*terms.never, StealPolicy::never,
@@ -177,10 +202,19 @@ void LockTable::Core::handle(const Steal& request) {
     }
     // The lease limits of the classes apply to every holder, however it got the lock.
     if (auto error = lease_too_long(victim, thief->lease)) return refuse(ticket, *std::move(error));
+    std::vector<RequestedLock> stolen;
+    for (const Hold& hold : victim.holds())
+        stolen.push_back({.resource = hold.resource, .mode = hold.mode, .subtree = hold.subtree});
+    if (auto error = check_draining(stolen)) return refuse(ticket, *std::move(error));
+    if (!request.administrator) {
+        if (auto error = check_right(victim, request.identities, "stolen"))
+            return refuse(ticket, *std::move(error));
+    }
     if (auto error = judge_steal(request, *thief, victim)) {
         ++counts.steals_refused;
         return refuse(ticket, *std::move(error));
     }
+    if (const auto& full = usage.growth_refused()) return refuse(ticket, *full);
     if (auto error = check_receiver(victim, *thief)) return refuse(ticket, *std::move(error));
     if (auto error = conflict_after_move(victim, *thief)) return refuse(ticket, *std::move(error));
     if (!thief->waits.empty()) {
@@ -190,6 +224,18 @@ void LockTable::Core::handle(const Steal& request) {
     const Ending ending{Outcome::stolen, thief->principal, request.reason, now.wall};
     answer(ticket, answer_grant(take_over(victim, *thief, ending)));
     if (mutated(Mutant::lazy_steal)) decision->durability = Durability::written;
+}
+
+// Returns whether the entry belongs to an alternative that its session holds itself. The request
+// does not wait for other holders of it.
+bool LockTable::Core::is_own_alternative(const WaitLock& lock) const {
+    const Wait& wait = *lock.wait;
+    const auto index = static_cast<std::size_t>(&lock - wait.locks.data());
+    const auto found = std::find_if(
+        wait.alternatives.begin(), wait.alternatives.end(),
+        [&](const auto& one) { return index >= one.first && index < one.first + one.count; });
+    return found != wait.alternatives.end() &&
+           own_hold(*wait.session, *wait.requested_locks[found->first].resource) != nullptr;
 }
 
 // If the hold has permits, a waiter for permits counts only if too few are left for it; the holders
@@ -207,6 +253,7 @@ bool LockTable::Core::waited_for(const Hold& hold) const {
             if (&session == hold.grant->session || !session.live(now.boot)) continue;
             if (only_subtree && !lock->requested->subtree) continue;
             if (!lock_model::in_conflict(*lock->requested, held)) continue;
+            if (is_own_alternative(*lock)) continue;
             Conflicts counted;
             if (hold.permits > 0 && lock->requested->permits > 0)
                 add_permits(*lock->requested, counted);

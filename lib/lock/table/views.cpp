@@ -37,15 +37,9 @@ LockView LockTable::show(std::string_view resource, Instant now) const {
         view.last_token = std::max(view.last_token, holder.token);
     std::uint32_t position = 0;
     for (const WaitLock* lock = at->queue(); lock != nullptr; lock = lock->next) {
-        Waiter waiter;
-        waiter.resource = resource;
-        waiter.mode = lock->requested->mode;
-        waiter.permits = lock->requested->permits;
-        waiter.principal = lock->wait->session->principal;
-        waiter.session = lock->wait->session->id;
-        waiter.since = lock->wait->since;
-        waiter.position = ++position;
-        view.waiters.push_back(std::move(waiter));
+        if (lock->previous != nullptr && lock->previous->wait == lock->wait) continue;
+        view.waiters.push_back(core_->name_waiter(*lock));
+        view.waiters.back().position = ++position;
     }
     if (at->extra && at->extra->closed_until > now.boot) {
         view.closed_for =
@@ -70,8 +64,7 @@ SessionView LockTable::Core::show_session(const Session& session) const {
     view.pid = session.binding.pid;
     view.opened_at = session.opening.at;
     view.lease = session.lease;
-    view.remaining =
-        std::chrono::duration_cast<std::chrono::milliseconds>(session.deadline - now.boot);
+    view.remaining = lock_model::time_until(session.deadline, now.boot);
     view.deadline = wall_of(session.deadline);
     view.note = session.note;
     view.metadata = session.metadata;
@@ -101,6 +94,7 @@ Result<SessionInfo> LockTable::session(const SessionId& id, Instant now) const {
     if (session.live(now.boot)) {
         SessionInfo known = core_->info(session);
         known.principal = session.principal;
+        known.uid = session.uid;
         return known;
     }
     return core_->session_error(
@@ -155,12 +149,17 @@ const std::vector<Deadlock>& LockTable::recent_deadlocks() const {
     return core_->contention.deadlocks;
 }
 
-LockStatistics LockTable::statistics() const {
+LockStatistics LockTable::statistics(Instant now) const {
     LockStatistics result = core_->counts;
+    result.classes_draining = core_->classes.draining();
     result.sessions = core_->sessions.size();
     result.held = core_->grants.size();
     result.waiting = core_->waits.size();
     result.users = core_->usage.all();
+    if (const lock_model::Grant* const oldest = core_->by_age.oldest()) {
+        result.oldest_hold =
+            std::chrono::duration_cast<std::chrono::milliseconds>(now.boot - oldest->acquired);
+    }
     return result;
 }
 

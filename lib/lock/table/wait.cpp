@@ -6,16 +6,27 @@
 // although an earlier waiter is blocked, and are listed one by one: requests of the same session as
 // the blocked waiter (recheck_own()), requests that a new grant of their session covers
 // (recheck_covered()), and requests with due timers (serve_time()).
+//
+// A request for any one of several resources (Wait::alternatives) has an entry in the queue of each
+// of them. It blocks the requests behind these entries as a set does, until one alternative can be
+// granted; then it leaves all queues. The alternative that it gets may depend on the order in which
+// several waiters are examined: if a release makes room in two queues, an earlier waiter may take
+// the resource that a later one would prefer. While such a request waits, queues and waits are
+// therefore examined strictly in the order of the queues, by serve_in_order().
 #include <algorithm>
 #include <functional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/mutant.hpp"
+#include "lock/model/fence.hpp"
 #include "lock/table/core.hpp"
 
 namespace rocklock {
 
 using lock_model::Conflicts;
+using lock_model::Hold;
 using lock_model::RequestedLock;
 using lock_model::Resource;
 using lock_model::Wait;
@@ -32,6 +43,18 @@ constexpr std::chrono::milliseconds max_lead{4};
 // and the sweep examines them again after `early_pause`.
 constexpr std::size_t max_early = 64;
 constexpr std::chrono::microseconds early_pause{250};
+
+// Returns the mode that is requested of the held resource, or of a resource above or below it.
+Mode wanted_mode(std::span<const RequestedLock> requested, const Hold& hold) {
+    const std::string_view held = hold.resource->name();
+    for (const RequestedLock& lock : requested) {
+        const std::string_view name = lock.resource->name();
+        const bool meets = name == held || (lock.subtree && lies_below(held, name)) ||
+                           (hold.subtree && lies_below(name, held));
+        if (meets) return lock.mode;
+    }
+    return requested.front().mode;
+}
 
 // Returns whether the queue is served when the wait leaves it: always, except with a mutant.
 bool wakes(const Wait& leaving) {
@@ -131,16 +154,17 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
         return discard(*std::move(error));
     }
     if (auto error = usage.check_waiter(session.uid)) return discard(*std::move(error));
-    const bool one_by_one =
-        mutated(Mutant::set_one_by_one) && !wait.conversion && requested_locks.size() > 1;
+    const bool one_by_one = mutated(Mutant::set_one_by_one) && !wait.place.conversion &&
+                            !wait.any() && requested_locks.size() > 1;
     if (one_by_one && requested_locks.back().root() &&
-        !find_conflicts(session, requested_locks.last(1), nullptr, false).blocked) {
-        make_grant({&session, {}, &wait.metadata, wait.max_hold, {}, 0, false},
+        !find_conflicts(session, requested_locks.last(1), arriving()).blocked) {
+        make_grant({&session, {}, &wait.metadata, wait.hold_times.max, {}, 0, false},
                    requested_locks.last(1), {});
         requested_locks = requested_locks.first(requested_locks.size() - 1);
     }
     wait.since = now.wall;
     wait.began = now.boot;
+    wait.place.ranked_at = arriving(wait.priority).ranked_at;
     wait.requested_locks.assign(requested_locks.begin(), requested_locks.end());
     wait.timer.owner = &wait;
     usage.add_waiter(session.uid, lock_model::bytes_of_wait(wait));
@@ -148,8 +172,10 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
     session.waits.push_back(&wait);
     enqueue(wait);
     // No session waits for a new request that is at the end of its queues. A conversion passes the
-    // queue, so cycles through all waits of the session are searched.
-    auto cycle = find_cycle(session, nullptr, wait.conversion ? nullptr : &wait);
+    // queue, and a request with a priority may pass some waiters, so cycles through all waits of
+    // the session are searched.
+    const bool passes = wait.place.conversion || wait.priority > 0;
+    auto cycle = find_cycle(session, nullptr, passes ? nullptr : &wait);
     if (!cycle.empty()) {
         refuse(ticket, deadlock(std::move(cycle)));
         return end_wait(wait);
@@ -158,8 +184,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
     for (const RequestedLock& requested : wait.requested_locks)
         contention.names.count(requested.resource->name());
     if (wait.request) requests[wait.request] = lock_model::Remembered::of(ticket);
-    const Conflicts conflicts =
-        find_conflicts(session, wait.requested_locks, &wait, wait.conversion, Collect::holds);
+    const Conflicts conflicts = find_conflicts(wait, Collect::holds);
     ROCKLOCK_ASSERT(conflicts.blocked);
     arm(wait, conflicts.recheck_at);
     notify_wanted(wait, conflicts);
@@ -168,7 +193,8 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
 void LockTable::Core::notify_wanted(const Wait& wait, const Conflicts& conflicts) {
     for (const Hold* hold : conflicts.holds) {
         const Wanted wanted{hold->grant->id, std::string(hold->resource->name()),
-                            wait.session->principal, wait.requested_locks.front().mode, wait.since};
+                            wait.session->principal, wanted_mode(wait.requested_locks, *hold),
+                            wait.since};
         if (options.events) note_wanted(*hold, wanted);
         notify_wanted(*hold->grant->session, wanted);
     }
@@ -181,7 +207,8 @@ void LockTable::Core::enqueue(Wait& wait) {
         lock.wait = &wait;
         lock.requested = &wait.requested_locks[i];
         auto& extra = lock.requested->resource->with_extra();
-        // Insert at the end, or, for a conversion, after the last conversion.
+        // Insert at the end. A conversion is inserted after the last conversion, and a request with
+        // a priority before those over which it has precedence.
         WaitLock* before = extra.last;
         while (before != nullptr && wait.before(*before->wait)) before = before->previous;
         WaitLock* after = before != nullptr ? before->next : extra.first;
@@ -193,7 +220,7 @@ void LockTable::Core::enqueue(Wait& wait) {
         (before != nullptr ? before->next : extra.first) = &lock;
         (after != nullptr ? after->previous : extra.last) = &lock;
         ++extra.waiters;
-        if (lock.requested->subtree) ++subtree_marks;
+        if (lock.requested->subtree) ++hold_marks.subtrees;
     }
 }
 
@@ -209,8 +236,8 @@ void LockTable::Core::dequeue(Wait& wait) {
         (lock.next != nullptr ? lock.next->previous : extra.last) = lock.previous;
         --extra.waiters;
         ROCKLOCK_ASSERT((extra.waiters == 0) == (extra.first == nullptr));
-        ROCKLOCK_ASSERT(!lock.requested->subtree || subtree_marks > 0);
-        if (lock.requested->subtree) --subtree_marks;
+        ROCKLOCK_ASSERT(!lock.requested->subtree || hold_marks.subtrees > 0);
+        if (lock.requested->subtree) --hold_marks.subtrees;
         serving.add_maybe_empty(*lock.requested->resource);
     }
     wait.locks.clear();
@@ -218,16 +245,16 @@ void LockTable::Core::dequeue(Wait& wait) {
 
 void LockTable::Core::end_wait(Wait& wait) {
     Session& session = *wait.session;
-    // List the later waiters before the wait leaves its queues: `subtree_marks` must still count
-    // its subtree locks.
+    // List the later waiters before the wait leaves its queues: `hold_marks.subtrees` must still
+    // count its subtree locks.
     for (const RequestedLock& requested : wait.requested_locks) {
         if (wakes(wait)) changed(*requested.resource, requested.subtree);
     }
     dequeue(wait);
     timers.waits.remove(wait.timer);
-    const auto own =
-        std::lower_bound(session.waits.begin(), session.waits.end(), wait.order,
-                         [](const Wait* one, std::uint64_t order) { return one->order < order; });
+    const auto own = std::lower_bound(
+        session.waits.begin(), session.waits.end(), wait.place.order,
+        [](const Wait* one, std::uint64_t order) { return one->place.order < order; });
     ROCKLOCK_ASSERT(own != session.waits.end() && *own == &wait);
     session.waits.erase(own);
     const auto remembered = requests.find(wait.request);
@@ -249,7 +276,7 @@ void LockTable::Core::arm(Wait& wait, BootTime recheck_at) {
     if (options.slow_wait > milliseconds{0} && !wait.slow_reported) {
         at = std::min(at, lock_model::patience_end(wait.began, options.slow_wait));
     }
-    if (at == BootTime::max()) {
+    if (at >= no_deadline) {
         timers.waits.remove(wait.timer);
     } else {
         timers.waits.set(wait.timer, at);
@@ -268,19 +295,29 @@ bool LockTable::Core::reconsider(Wait& wait) {
         end_wait(wait);
         return true;
     }
-    if (wait.conversion && (wait.grant_ended || !lock_model::live(*wait.converts, now.boot))) {
+    if (wait.place.conversion &&
+        (wait.grant_ended || !lock_model::live(*wait.converts, now.boot))) {
         Error error(ErrorCode::grant_ended, "the grant ended while its conversion waited");
         error.ended = wait.grant_ended ? *wait.grant_ended : ending_of(*wait.converts);
         refuse(wait.ticket, std::move(error));
         end_wait(wait);
         return true;
     }
-    if (!wait.conversion &&
-        check_own_holds(wait.ticket, session, wait.requested_locks, wait.held)) {
+    const bool own =
+        wait.any() ? check_own_alternatives(wait.ticket, session, wait.requested_locks,
+                                            wait.alternatives, wait.held)
+                   : !wait.place.conversion &&
+                         check_own_holds(wait.ticket, session, wait.requested_locks, wait.held);
+    if (own) {
         end_wait(wait);
         return true;
     }
-    Conflicts conflicts = find_conflicts(session, wait.requested_locks, &wait, wait.conversion);
+    if (auto error = check_draining(wait.requested_locks)) {
+        refuse(wait.ticket, *std::move(error));
+        end_wait(wait);
+        return true;
+    }
+    Conflicts conflicts = find_conflicts(wait);
     if (!conflicts.blocked) {
         grant_waiting(wait, conflicts);
         return true;
@@ -298,9 +335,8 @@ void LockTable::Core::lose_patience() {
     Wait* const found = waits.find(serving.take_overdue());
     if (found == nullptr) return;
     Wait& wait = *found;
-    ROCKLOCK_ASSERT(wait.overdue && wait.patience_ends <= now.boot);
-    const Conflicts conflicts = find_conflicts(*wait.session, wait.requested_locks, &wait,
-                                               wait.conversion, Collect::holds_and_waits);
+    ROCKLOCK_ASSERT(wait.listed.overdue && wait.patience_ends <= now.boot);
+    const Conflicts conflicts = find_conflicts(wait, Collect::holds_and_waits);
     ++counts.patience_expired;
     refuse(wait.ticket, conflict(ErrorCode::patience_expired, *wait.session, conflicts));
     end_wait(wait);
@@ -310,7 +346,7 @@ void LockTable::Core::grant_waiting(Wait& wait, const Conflicts& conflicts) {
     ROCKLOCK_ASSERT(!conflicts.blocked && wait.session->live(now.boot));
     const Ticket to = wait.ticket;
     counts.wait.add(now.boot - wait.began);
-    if (wait.conversion) {
+    if (wait.place.conversion) {
         ROCKLOCK_ASSERT(wait.converts != nullptr && wait.converts->session == wait.session);
         Grant& grant = *wait.converts;
         end_dead(conflicts.dead, *grant.session);
@@ -321,17 +357,24 @@ void LockTable::Core::grant_waiting(Wait& wait, const Conflicts& conflicts) {
         apply_modes(grant, modes, id, fingerprint);
         return answer_convert(to, grant, true);
     }
-    const lock_model::GrantRequest grant_request{wait.session,  wait.note,    &wait.metadata,
-                                                 wait.max_hold, wait.request, wait.fingerprint,
-                                                 true};
-    const Grant& grant = make_grant(grant_request, wait.requested_locks, conflicts.dead);
+    std::span<const RequestedLock> locks = wait.requested_locks;
+    milliseconds max_hold = wait.hold_times.max;
+    if (wait.any()) {
+        const Alternative& chosen = wait.alternatives[conflicts.alternative];
+        locks = wait.locks_of(chosen);
+        max_hold = lock_model::tighter(chosen.max_hold, max_hold);
+    }
+    const lock_model::GrantRequest grant_request{wait.session, wait.note,          &wait.metadata,
+                                                 max_hold,     wait.request,       wait.fingerprint,
+                                                 true,         wait.hold_times.min};
+    const Grant& grant = make_grant(grant_request, locks, conflicts.dead);
     answer(to, answer_grant(grant));
     end_wait(wait);
 }
 
 void LockTable::Core::changed(Resource& resource, bool subtree) {
     serving.add_queue(resource);
-    if (subtree_marks == 0) return;
+    if (hold_marks.subtrees == 0) return;
     for (Resource* above = resource.parent; above != nullptr; above = above->parent)
         serving.add_queue(*above);
     if (!subtree) return;
@@ -353,6 +396,47 @@ void LockTable::Core::serve(Resource& resource) {
         if (mutated(Mutant::wakes_one_reader) && over && serving.remove_queue(resource)) return;
         if (!over && strong) return recheck_own(wait, resource);
         lock = next;
+    }
+}
+
+void LockTable::Core::serve_in_order() {
+    // A wait to be examined. If it was reached in the queue of a resource, `lock` is its entry
+    // there, at which that queue is continued.
+    struct Candidate {
+        ServeList::Recheck wait;
+        WaitLock* lock = nullptr;
+    };
+    const auto later = [](const Candidate& a, const Candidate& b) {
+        return b.wait.place.before(a.wait.place);
+    };
+    std::vector<Candidate> open;
+    const auto add = [&](const ServeList::Recheck& wait, WaitLock* lock) {
+        open.push_back({wait, lock});
+        std::push_heap(open.begin(), open.end(), later);
+    };
+    const auto add_entry = [&](WaitLock* lock) {
+        if (lock != nullptr) add({lock->wait->place, lock->wait->ticket}, lock);
+    };
+    for (;;) {
+        while (serving.has_queue()) add_entry(serving.take_queue().queue());
+        if (serving.has_waits()) {
+            for (const ServeList::Recheck& next : serving.take_waits()) add(next, nullptr);
+        }
+        if (open.empty()) return;
+        std::pop_heap(open.begin(), open.end(), later);
+        const Candidate next = open.back();
+        open.pop_back();
+        Wait* const wait = waits.find(next.wait.ticket);
+        if (wait == nullptr) continue;
+        if (next.lock == nullptr) wait->listed.recheck = false;
+        // If the request is completed, it lists its queues to be served again.
+        if (reconsider(*wait) || next.lock == nullptr) continue;
+        const RequestedLock& requested = *next.lock->requested;
+        if (requested.mode != Mode::read || requested.permits > 0) {
+            recheck_own(*wait, *requested.resource);
+        } else {
+            add_entry(next.lock->next);
+        }
     }
 }
 
@@ -380,20 +464,22 @@ void LockTable::Core::for_own_waits(const Session& session, const Resource& at, 
 }
 
 // A waiter that stays at the head of a queue does not block its own session, so the other waits of
-// that session in the queue are examined as well. Waits for the same lock are equivalent: if the
-// head could not be granted, no other of them can, and of several only the first can be granted
-// next.
+// that session in the queue are examined as well. Waits for the same lock with the same priority
+// are equivalent: if the head could not be granted, no other of them can, and of several only the
+// first can be granted next.
 void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
-    std::vector<RequestedLock> seen;
+    std::vector<const Wait*> seen;
     const auto comes_first = [&](const Wait& wait) {
-        if (wait.conversion || wait.requested_locks.size() > 1) return true;
+        if (wait.place.conversion || wait.requested_locks.size() > 1) return true;
         const RequestedLock& requested = wait.requested_locks.front();
-        const bool again = std::any_of(seen.begin(), seen.end(), [&](const RequestedLock& other) {
-            return other.resource == requested.resource && other.mode == requested.mode &&
-                   other.permits == requested.permits && other.subtree == requested.subtree;
+        const bool again = std::any_of(seen.begin(), seen.end(), [&](const Wait* before) {
+            const RequestedLock& other = before->requested_locks.front();
+            return before->priority == wait.priority && other.resource == requested.resource &&
+                   other.mode == requested.mode && other.permits == requested.permits &&
+                   other.subtree == requested.subtree;
         });
         // More kinds than this are rare; waits beyond the limit are examined without need.
-        if (!again && seen.size() < 8) seen.push_back(requested);
+        if (!again && seen.size() < 8) seen.push_back(&wait);
         return !again;
     };
     if (head.session->waits.size() == 1) return;
@@ -483,8 +569,7 @@ void LockTable::Core::search() {
     if (!timers.waits.empty() && timers.waits.top().at <= now.boot) return;
     Wait* wait = waits.search_from();
     for (std::size_t left = searched_a_step; left > 0 && wait != nullptr; --left) {
-        if (!find_conflicts(*wait->session, wait->requested_locks, wait, wait->conversion)
-                 .blocked) {
+        if (!find_conflicts(*wait).blocked) {
             ++counts.sweep_finds;
             serving.add_wait(*wait);
         }

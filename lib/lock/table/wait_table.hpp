@@ -1,4 +1,5 @@
-// The waiting requests of a lock table: by ticket, and in the order of their arrival.
+// The waiting requests of a lock table, which can be found by ticket and are listed in the order of
+// arrival.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,10 @@ public:
     // Returns null if no request waits under this ticket.
     Wait* find(Ticket ticket) const { return by_ticket_.find(ticket); }
     std::size_t size() const { return by_ticket_.size(); }
-    // All waits follow this one along Wait::younger. Null if there are none.
+    // Returns whether a request waits for any one of several locks.
+    bool has_any_of() const { return any_of_ > 0; }
+    // Returns the wait that arrived first, or null if there is none. Wait::younger links each wait
+    // to the next.
     Wait* oldest() const { return oldest_; }
 
     // Adds a wait under its ticket, as the youngest one, and sets its order.
@@ -27,7 +31,8 @@ public:
         Wait& wait = *made;
         ROCKLOCK_ASSERT(wait.session != nullptr && !wait.requested_locks.empty());
         ROCKLOCK_ASSERT(by_ticket_.find(wait.ticket) == nullptr);
-        wait.order = next_order_++;
+        wait.place.order = next_order_++;
+        any_of_ += wait.any() ? 1 : 0;
         wait.older = youngest_;
         (youngest_ != nullptr ? youngest_->younger : oldest_) = &wait;
         youngest_ = &wait;
@@ -38,6 +43,7 @@ public:
     void remove(Wait& wait) {
         ROCKLOCK_ASSERT(wait.locks.empty() && !wait.timer.armed());
         if (next_searched_ == &wait) next_searched_ = wait.younger;
+        any_of_ -= wait.any() ? 1 : 0;
         (wait.older != nullptr ? wait.older->younger : oldest_) = wait.younger;
         (wait.younger != nullptr ? wait.younger->older : youngest_) = wait.older;
         const std::unique_ptr<Wait> taken = by_ticket_.take(wait.ticket);
@@ -52,9 +58,8 @@ public:
         by_ticket_.insert(ticket, std::move(taken));
     }
 
-    // The search for waits that should have been granted (LockTable::Core::search) proceeds in
-    // steps. Returns the wait at which the next step begins: the oldest one if no search is in
-    // progress.
+    // Returns the wait at which the next step of LockTable::Core::search() begins: the oldest wait
+    // if no search is in progress.
     Wait* search_from() const { return next_searched_ != nullptr ? next_searched_ : oldest_; }
     // If `next` is null, the search ends.
     void continue_search_at(Wait* next) { next_searched_ = next; }
@@ -66,6 +71,7 @@ private:
     Wait* youngest_ = nullptr;
     Wait* next_searched_ = nullptr;
     std::uint64_t next_order_ = 1;
+    std::size_t any_of_ = 0;
 };
 
 }  // namespace rocklock

@@ -114,6 +114,7 @@ class DraftReader {
 public:
     explicit DraftReader(std::string_view bytes) : reader_(bytes) {}
 
+    std::uint32_t u32() { return known(reader_.u32()); }
     std::uint64_t u64() { return known(reader_.u64()); }
     WallTime time() {
         return WallTime(std::chrono::milliseconds(static_cast<std::int64_t>(u64())));
@@ -144,6 +145,7 @@ public:
             return all;
         });
     }
+    bool at_end() const { return damaged_ || reader_.rest().empty(); }
     bool damaged() const { return damaged_ || !reader_.done(); }
 
 private:
@@ -229,6 +231,7 @@ std::string encode_draft(const KeptWrite& kept, std::uint64_t draft, WallTime no
     append_string(value, kept.row);
     append_string(value, kept.late.resource);
     append_write(value, *kept.request);
+    append_u32(value, kept.late.uid);
     return value;
 }
 
@@ -243,11 +246,18 @@ Result<StoredDraft> decode_draft(std::string_view principal, std::string_view va
     stored.row = in.text();
     draft.resource = in.text();
     draft.write = read_kept_write(in);
+    if (!in.at_end()) stored.owner = in.u32();
     if (in.damaged()) return Error(ErrorCode::corrupt, "a draft is damaged");
     return stored;
 }
 
-bool is_too_old(const Draft& draft, WallTime now) { return now - draft.at >= limits::draft_age; }
+bool is_too_old(const Draft& draft, WallTime now, std::chrono::milliseconds age) {
+    return now - draft.at >= age;
+}
+
+bool may_see(const std::optional<std::uint32_t>& only_of, const StoredDraft& stored) {
+    return !only_of || stored.owner == only_of;
+}
 
 Error no_such_draft(const std::string& principal, DraftId draft) {
     return {ErrorCode::resource_not_found,

@@ -33,9 +33,8 @@ void remove_kept(UserData& users, std::string_view principal, KeptLocation locat
     auto& writes = decision.batch.writes;
     writes.push_back({Family::meta, draft_key(principal, location.stored.draft), std::nullopt});
     writes.push_back({Family::meta, std::move(location.key), std::nullopt});
-    if (auto item_counts = users.drafts_of(location.stored.user)) {
-        decision.count_changes.push_back({std::move(item_counts), -1, -location.stored.bytes});
-    }
+    decision.count_changes.push_back(
+        {users.drafts_of(location.stored.user), -1, -location.stored.bytes});
 }
 
 // Errors: those of Snapshot; corrupt
@@ -81,9 +80,8 @@ void add_draft(const DraftMoment& moment, const KeptWrite& kept, KeptLocation lo
     std::string record = encode_draft(kept, draft, moment.now);
     location.stored.user = kept.request->proof->user;
     location.stored.bytes = static_cast<std::int64_t>(record.size());
-    if (auto item_counts = moment.users.drafts_of(location.stored.user)) {
-        decision.count_changes.push_back({std::move(item_counts), 1, location.stored.bytes});
-    }
+    decision.count_changes.push_back(
+        {moment.users.drafts_of(location.stored.user), 1, location.stored.bytes});
     auto& writes = decision.batch.writes;
     writes.push_back({Family::meta, std::move(location.key), encode_location(location.stored)});
     writes.push_back({Family::meta, draft_key(kept.late.principal, draft), std::move(record)});
@@ -117,7 +115,12 @@ Result<void> keep_some(const DraftMoment& moment, const std::vector<const KeptWr
         // The writes of a batch apply in order: the new location replaces the removed one.
         add_draft(moment, *kept, {key, {*draft}}, decision);
     }
-    while (locations->size() + writes.size() > limits::drafts_per_principal) {
+    // A user who names the principal of another user must not displace the drafts of that user.
+    const auto& sender = writes.front()->request->proof->user;
+    std::erase_if(*locations,
+                  [&](const auto& known) { return known.second.stored.user != sender; });
+    while (!locations->empty() &&
+           locations->size() + writes.size() > moment.retention.per_principal) {
         auto oldest = locations->extract(locations->begin());
         remove_kept(moment.users, principal, std::move(oldest.mapped()), decision);
     }
@@ -128,41 +131,70 @@ Result<void> keep_some(const DraftMoment& moment, const std::vector<const KeptWr
     return {};
 }
 
-// Returns nullopt if the draft does not exist or is outdated.
-Result<std::optional<StoredDraft>> find_draft(const Snapshot& snapshot,
-                                              const std::string& principal, DraftId draft,
-                                              WallTime now) {
-    auto value = snapshot.get(Family::meta, draft_key(principal, number(draft)));
+// Returns nullopt if the draft does not exist, is outdated or belongs to another user.
+Result<std::optional<StoredDraft>> find_draft(const DraftMoment& moment, const DraftAccess& access,
+                                              DraftId draft) {
+    auto value = moment.snapshot.get(Family::meta, draft_key(access.principal, number(draft)));
     if (!value) return std::move(value).error();
     if (!*value) return std::optional<StoredDraft>();
-    auto stored = decode_draft(principal, **value);
+    auto stored = decode_draft(access.principal, **value);
     if (!stored) return std::move(stored).error();
-    if (is_too_old(stored->draft, now)) return std::optional<StoredDraft>();
+    if (is_too_old(stored->draft, moment.now, moment.retention.age) ||
+        !may_see(access.only_of, *stored)) {
+        return std::optional<StoredDraft>();
+    }
     return std::optional(*std::move(stored));
 }
 
-// Deletes some outdated drafts of a principal, and its mark if no draft is left. Returns true if
-// there may be more.
-Result<bool> throw_away(Storage& storage, UserData& users, const std::string& principal,
-                        WallTime now, std::size_t& items_left) {
+// Returns the locations of the drafts of a principal beyond the maximum, the oldest of each user,
+// if the maximum can have been lowered.
+Result<std::vector<KeptLocation>> excess_drafts(const Snapshot& snapshot,
+                                                const std::string& principal, std::uint32_t max) {
+    std::vector<KeptLocation> excess;
+    if (max >= limits::drafts_per_principal) return excess;
+    auto locations = locations_of(snapshot, principal);
+    if (!locations) return std::move(locations).error();
+    std::map<std::optional<std::uint32_t>, std::size_t> counts;
+    for (auto newest = locations->rbegin(); newest != locations->rend(); ++newest) {
+        KeptLocation& location = newest->second;
+        if (++counts[location.stored.user] > max) excess.push_back(std::move(location));
+    }
+    std::reverse(excess.begin(), excess.end());
+    return excess;
+}
+
+// Deletes some outdated and some excess drafts of a principal, and its mark if no draft is left.
+// Returns true if there may be more.
+Result<bool> throw_away(Storage& storage, const DraftSweep& sweep, const std::string& principal,
+                        std::size_t& items_left) {
     ROCKLOCK_ASSERT(items_left > 0);
     const std::size_t max_deletes = std::min(items_left, thrown_away_at_once);
     const auto snapshot = storage.snapshot();
     auto mark = snapshot->get(Family::meta, mark_key(principal));
     if (!mark) return std::move(mark).error();
+    auto excess = excess_drafts(*snapshot, principal, sweep.retention.per_principal);
+    if (!excess) return std::move(excess).error();
     const auto cursor = scan_prefix(*snapshot, drafts_prefix(principal));
     Decision decision;
     Batch& batch = decision.batch;
     std::size_t count = 0;
+    std::uint64_t last = 0;
     for (; cursor->valid() && count < max_deletes; cursor->next(), ++count) {
         const auto stored = decode_draft(principal, cursor->value());
         if (!stored) return Error(stored.error());
-        if (!is_too_old(stored->draft, now)) break;
-        if (auto removed = remove_kept(*snapshot, users, *stored, decision); !removed) {
+        if (!is_too_old(stored->draft, sweep.now, sweep.retention.age)) break;
+        if (auto removed = remove_kept(*snapshot, sweep.users, *stored, decision); !removed) {
             return std::move(removed).error();
         }
+        last = number(stored->draft.id);
     }
     if (auto status = cursor->status(); !status) return std::move(status).error();
+    for (KeptLocation& location : *excess) {
+        // Those before are removed already: the numbers are in the order of age.
+        if (count == max_deletes || location.stored.draft <= last) continue;
+        remove_kept(sweep.users, principal, std::move(location), decision);
+        ++count;
+    }
     items_left -= std::max<std::size_t>(count, 1);
     const bool none_left = !cursor->valid();
     if (none_left && *mark) {
@@ -196,13 +228,11 @@ std::string describe_drafts(std::uint32_t count) {
 }
 
 Result<void> count_drafts(const Snapshot& snapshot, UserData& users) {
-    if (!users.counts()) return {};
     const auto cursor = scan_prefix(snapshot, std::string(location_prefix));
     for (; cursor->valid(); cursor->next()) {
         const auto location = decode_location(cursor->value());
         if (!location) return Error(location.error());
-        if (const auto item_counts = users.drafts_of(location->user))
-            item_counts->add(1, location->bytes);
+        users.drafts_of(location->user)->add(1, location->bytes);
     }
     return cursor->status();
 }
@@ -213,7 +243,7 @@ Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptW
     if (writes.empty()) return *refused;
     auto kept = keep_drafts(moment, writes);
     if (!kept) return std::move(kept).error();
-    if (const auto over = moment.users.check(kept->count_changes)) {
+    if (const auto over = moment.users.check(kept->batch.writes, kept->count_changes)) {
         refused->message += "; it was not kept as a draft: " + over->message;
         return *refused;
     }
@@ -222,10 +252,10 @@ Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptW
     return kept;
 }
 
-Result<Draft> remove_draft(const DraftMoment& moment, const std::vector<std::string>& principals,
+Result<Draft> remove_draft(const DraftMoment& moment, const std::vector<DraftAccess>& owners,
                            DraftId draft, Decision& decision) {
-    for (const std::string& principal : principals) {
-        auto found = find_draft(moment.snapshot, principal, draft, moment.now);
+    for (const DraftAccess& owner : owners) {
+        auto found = find_draft(moment, owner, draft);
         if (!found) return std::move(found).error();
         if (!*found) continue;
         if (auto removed = remove_kept(moment.snapshot, moment.users, **found, decision);
@@ -234,11 +264,11 @@ Result<Draft> remove_draft(const DraftMoment& moment, const std::vector<std::str
         }
         return std::move((*found)->draft);
     }
-    return no_such_draft(principals.empty() ? "an unknown principal" : principals.front(), draft);
+    return no_such_draft(owners.empty() ? "an unknown principal" : owners.front().principal, draft);
 }
 
-Result<std::optional<std::string>> sweep_drafts(Storage& storage, UserData& users,
-                                                const std::string& first_key, WallTime now,
+Result<std::optional<std::string>> sweep_drafts(Storage& storage, const DraftSweep& sweep,
+                                                const std::string& first_key,
                                                 std::size_t& items_left) {
     const auto snapshot = storage.snapshot();
     const auto cursor = snapshot->scan(
@@ -248,7 +278,7 @@ Result<std::optional<std::string>> sweep_drafts(Storage& storage, UserData& user
         bool more = true;
         while (more) {
             if (items_left == 0) return std::optional(std::string(cursor->key()));
-            const auto thrown = throw_away(storage, users, principal, now, items_left);
+            const auto thrown = throw_away(storage, sweep, principal, items_left);
             if (!thrown) return Error(thrown.error());
             more = *thrown;
         }

@@ -20,12 +20,12 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
     if (!gate) return Error(ErrorCode::lock_required, "these tables have no lock manager");
     const std::string resource =
         schema.binding ? schema.binding->resource.resource_of(write.item) : std::string();
-    std::string drafts_of;
+    LockGate::DraftOwner drafts_of;
     auto terms = gate->check_write(proof, resource, drafts_of);
     if (!terms) {
         // A draft is identified by its resource, so the table must be bound.
-        if (!drafts_of.empty() && schema.binding && fits_draft(write)) {
-            late = LateWrite{std::move(drafts_of), resource};
+        if (!drafts_of.principal.empty() && schema.binding && fits_draft(write)) {
+            late = LateWrite{std::move(drafts_of.principal), resource, drafts_of.uid};
         }
         return std::move(terms).error();
     }

@@ -1,6 +1,7 @@
 // The lock checks of a commit and of a read.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,21 +16,25 @@
 
 namespace rocklock::table {
 
-// A refused write of a session that has lost its lock, to be stored as a draft.
+// A write that was refused because its session has lost the lock. It is to be stored as a draft.
 struct LateWrite {
     std::string principal;
     std::string resource;
+    // The uid of the user that opened the session.
+    std::uint32_t uid = 0;
 };
 
-// Asks the gate whether a write is allowed, adds the conditions to the batch, and returns them.
-// Returns nullopt if no lock is required. If `gate` is null, writes to bound tables are refused.
+// Asks the gate whether a write is allowed. If so, adds the conditions of the gate to the batch and
+// returns them. Returns nullopt if no lock is required. If `gate` is null, writes to bound tables
+// are refused.
 //
 // Errors: as LockGate::check_write(); `late` is set if the refused write is to be stored as a draft
 Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Schema& schema,
                                                         const WriteItem& write, Batch& batch,
                                                         std::optional<LateWrite>& late);
 
-// The grants that allow a save and are released or downgraded after it, each one once.
+// The grants that allow a save and are to be released or downgraded after it. Contains each grant
+// once.
 class AfterCommit {
 public:
     AfterCommit(LockGate* gate, AfterSave after) : gate_(gate), after_(after) {}
@@ -39,9 +44,9 @@ public:
     // Adds the record of the release or downgrade to the batch; see
     // LockGate::after_save_record().
     void add(const std::optional<LockGate::WriteTerms>& terms, Batch& batch);
-    // Errors: invalid_argument  no grant has allowed a write, so none can be released or
-    //                           downgraded; or a grant to be downgraded has permits or waits
-    //                           for a conversion
+    // Errors: invalid_argument  no grant has allowed a write, so that no grant can be released or
+    //                           downgraded; or a grant to be downgraded has permits or waits for a
+    //                           conversion
     Result<void> check() const;
     // Called after the commit.
     void apply_after_save() const;
@@ -53,8 +58,8 @@ private:
 };
 
 // Checks whether a read of bound tables is allowed. begin() is called before the read, and end()
-// after it; in between, see() and add_resource() record what was read. Lifetime: borrows gate and
-// proof.
+// after it. Between these calls, see() and add_resource() record what was read. Lifetime: borrows
+// gate and proof.
 class GuardedRead {
 public:
     GuardedRead(LockGate* gate, const std::optional<LockProof>& proof)
@@ -62,15 +67,15 @@ public:
 
     // Called before the snapshot is taken.
     void begin();
-    // is_free() returns whether plain reads of the table were allowed at begin(); it locks no
-    // mutex. If it returns false, end() may still allow the read. is_still_free() returns whether
+    // is_free() returns whether plain reads of the table were allowed at begin(). It locks no
+    // mutex. If it returns false, end() may still allow the read. is_still_free() returns true if
     // no lock has changed since begin().
     bool is_free(const Schema& schema) const;
     bool is_still_free(const Schema& schema) const;
     // Records an item that was read, even if it is not returned.
     void see(const Schema& schema, const AttributeMap& item);
-    // Records that all items with these key attributes were read, even if there are none: their
-    // absence may be the result of another session's unfinished edit.
+    // Records that all items with these key attributes were read. Must be called even if there are
+    // no such items, because their absence may be the result of another session's unfinished edit.
     void add_resource(const Schema& schema, const AttributeMap& known);
     // Returns true if the read may be returned, and false if it must be repeated from begin() on.
     //
@@ -88,8 +93,8 @@ private:
     std::vector<std::string> resources_;
     bool bound_ = false;
     bool strict_ = false;
-    // Set if a lock changed during a read that recorded no resources. The next attempt records
-    // them.
+    // Set if a lock changed during a read that recorded no resources. The next attempt then records
+    // its resources.
     bool records_resources_ = false;
 };
 

@@ -1,5 +1,5 @@
-// The interface through which tables query locks. Tables do not depend on the lock manager;
-// `database` implements the interface with it.
+// The interface through which tables query locks. Tables do not depend on the lock manager.
+// `lib/database` implements this interface with the lock manager.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,16 @@ public:
         // Whether the grant can be downgraded.
         bool downgrades = true;
     };
+    // The owner of a draft: the principal of the session that has lost its lock, and the user that
+    // opened this session.
+    struct DraftOwner {
+        std::string principal;
+        std::uint32_t uid = 0;
+    };
     // The state before a read; see check_read().
     struct ReadMark {
         std::uint64_t changes = 0;
-        // Whether a read could be refused. If so, the resources of the read must be recorded.
+        // If true, the read could be refused, and its resources must be recorded.
         bool any = false;
     };
     struct PlainRead {
@@ -47,23 +53,23 @@ public:
 
     // Returns the conditions under which a write of `resource` is allowed. `proof` may be null.
     // `resource` is empty for a table that is not bound. If the write is refused and is to be
-    // stored as a draft, sets `drafts_of` to the principal of the draft.
+    // stored as a draft, sets `drafts_of` to the owner of this draft.
     //
     // Errors: lock_required, stale_token; invalid_argument if the resource is not a valid name;
     //         those of the storage
     virtual Result<WriteTerms> check_write(const LockProof* proof, std::string_view resource,
-                                           std::string& drafts_of) = 0;
+                                           DraftOwner& drafts_of) = 0;
 
     // These functions release or downgrade the grant that allowed a write. after_save_record()
     // returns a record that the caller must add to the commit of the write. After the commit,
-    // apply_after_save() releases or downgrades the grant and removes the record. If a crash comes
-    // in between, both are done when the store is opened again.
+    // apply_after_save() releases or downgrades the grant and removes the record. If the process
+    // crashes between the commit and apply_after_save(), the next open of the store does this work.
     virtual Write after_save_record(const WriteTerms& terms, AfterSave after) const = 0;
     virtual void apply_after_save(const WriteTerms& terms, AfterSave after) = 0;
 
-    // Locks the resources in mode `write` for work of the tables themselves, in a new session,
-    // without waiting: all of them, or none. Returns nullopt if one is not available. The caller
-    // must call unlock() soon.
+    // Locks all resources in mode `write`, in a new session, without waiting. Used for maintenance
+    // of the tables, not for requests. If one of the resources is not available, locks none and
+    // returns nullopt. The caller must call unlock() soon.
     //
     // Errors: those of the storage
     virtual Result<std::optional<LockProof>> try_lock(
@@ -71,8 +77,8 @@ public:
     virtual void unlock(const LockProof& own) = 0;
 
     virtual ReadMark before_read() const = 0;
-    // Called after the read. Returns false if the relevant locks have changed since `before`; the
-    // caller must then repeat the read.
+    // Called after the read. If the relevant locks have changed since `before`, returns false, and
+    // the caller must repeat the read.
     //
     // Errors: locked, lock_required; those of the storage
     virtual Result<bool> check_read(const ReadMark& before, const PlainRead& read) = 0;

@@ -13,19 +13,19 @@
 
 namespace rocklock::table {
 
-// Returns the capacity of a write: that of the table and of each index that it changes. Returns
-// nullopt if none is requested.
+// Returns the capacity that a write has consumed in the table and in each index that it changes.
+// Returns nullopt if the request does not ask for the capacity.
 std::optional<ConsumedCapacity> report_write(const Schema& schema, ReturnCapacity wanted,
                                              double table_units, const IndexUnits& index_units);
 
-// Returns the capacity of a read: `units` in the index, or in the table if `index` is null, and
-// `fetched_units` in the table for attributes that the index does not contain. Returns nullopt if
-// none is requested.
+// Returns the capacity that a read has consumed: `units` in the index, or in the table if `index`
+// is null. `fetched_units` are added for the table, for attributes that the index does not contain.
+// Returns nullopt if the request does not ask for the capacity.
 std::optional<ConsumedCapacity> report_read(const Schema& schema, const IndexSchema* index,
                                             ReturnCapacity wanted, double units,
                                             double fetched_units);
 
-// Adds up the capacity of several items of one request, by table. Each value is multiplied by
+// For each table, adds up the capacity of several items of one request. Multiplies each value by
 // `factor`.
 class CapacitySum {
 public:

@@ -1,4 +1,6 @@
-// Reads rows of system tables for operations that read other tables from a snapshot.
+// Reads rows of system tables, for operations that also read rows of stored tables. The rows of
+// stored tables are read from a snapshot, which does not contain the rows of system tables; see
+// schema/system_tables.hpp.
 #pragma once
 
 #include <cstddef>
@@ -23,29 +25,32 @@ namespace rocklock::table {
 // time in descriptions.
 std::vector<SchemaPointer> system_schemas(const SystemTables& tables, WallTime created);
 
-// Returns an error if the request writes to a system table, or has a condition on a table that
-// cannot be checked at the commit.
+// Returns an error if the table is a system table, and the request writes to it, expects a version
+// of a row, or has a condition on a row that can change without a write (see
+// SystemTable::can_be_checked).
 std::optional<Error> check_writable(const Schema& schema, const WriteItem& request);
 
-// The rows of system tables that one request reads by key. Lifetime: borrows the source and the
-// keys.
+// The rows of system tables that one request reads by their keys. Lifetime: borrows the source and
+// the keys.
 class SystemRows {
 public:
     // `source` may be null if the request names no system table.
     explicit SystemRows(SystemTables* source) : source_(source) {}
 
-    // Adds a row to read. Ignores rows of other tables.
+    // Adds a row that read() is to read. Ignores rows of stored tables.
     void want(const Schema& schema, const std::string& row, const AttributeMap& key);
     bool any() const { return !keys_.empty(); }
-    // Reads all rows at one instant. If called again, reads them again.
+    // Reads all added rows at one instant. A second call reads them again.
     //
     // Errors: as SystemTables::get()
     Result<void> read();
-    // Returns a row that was added and read.
+    // Returns a row that was added with want() and read with read().
     const SystemRow& at(const std::string& row) const;
     std::optional<StoredItem> item_at(const std::string& row) const;
-    // Makes the commit depend on the row as it was read: adds the records on which the row depends
-    // as preconditions, with their versions in `before`, a snapshot that was taken before read().
+    // Adds conditions to the batch, so that its commit is refused if the row has changed since
+    // read(). The conditions are: each record on which the row depends must have the version that
+    // it has in `before`, and the commit must not be later than SystemRow::until. `before` is a
+    // snapshot that was taken before read().
     //
     // Errors: those of Snapshot
     Result<void> add_terms(const std::string& row, const Snapshot& before, Batch& batch) const;
@@ -59,7 +64,8 @@ private:
     std::vector<SystemRow> rows_;
 };
 
-// Returns whether the preconditions and the deadline of `terms` hold in the snapshot at time `now`.
+// Returns whether the preconditions of `terms` hold in the snapshot and its deadline has not passed
+// at the time `now`.
 // Errors: those of Snapshot
 Result<bool> still_holds(const Batch& terms, const Snapshot& moment, BootTime now);
 

@@ -1,9 +1,10 @@
-// Global indexes that lag behind their tables, as in DynamoDB: for rehearsals.
+// Simulates global indexes that lag behind their tables, as in DynamoDB, for rehearsals (fault
+// injection).
 //
-// Entries are written together with their items as usual, but readers see an older snapshot of the
-// store. So snapshots are kept: before a write, a snapshot of the state after the last write is
-// taken, unless the latest kept one is too recent. A reader gets the latest snapshot that is at
-// least `lag` old.
+// Index entries are written together with their items as usual, but readers of an index see an
+// older snapshot of the store. For them, snapshots are kept. Before a write, a snapshot is taken of
+// the state after the previous write, unless the latest kept snapshot is too recent. A reader gets
+// the latest snapshot that is at least `lag` old.
 //
 //     writes          w1 w2      w3                 w4
 //     snapshots kept        [w2]     [w3]              [w4]   each before the next write
@@ -23,7 +24,7 @@
 namespace rocklock::table {
 
 // Threads:  thread-safe. Two concurrent writes may become visible together.
-// Lifetime: borrows storage and clock; the returned snapshots must end before the storage.
+// Lifetime: borrows storage and clock. The returned snapshots must be destroyed before the storage.
 class IndexLag {
 public:
     IndexLag(const Storage& storage, Clock& clock, std::chrono::milliseconds lag);
@@ -31,12 +32,13 @@ public:
     void before_write();
     void after_write();
 
-    // Returns the state of `lag` ago, or of up to a sixteenth of `lag` earlier.
+    // Returns a snapshot of the state that the store had at the current time minus `lag`. The state
+    // may be older by up to a sixteenth of `lag`.
     std::shared_ptr<const Snapshot> moment();
 
 private:
     struct Moment {
-        // The time from which on the store had this state.
+        // The time at which the store began to have this state.
         BootTime since;
         std::shared_ptr<const Snapshot> snapshot;
     };
@@ -49,9 +51,10 @@ private:
     // The minimum time between two moments.
     const std::chrono::nanoseconds step_;
     Mutex mutex_;
-    // The oldest first. The first one is at least `lag_` old, and all later ones are younger.
+    // The oldest moment is first. It is at least `lag_` old, and all later moments are younger than
+    // `lag_`.
     std::deque<Moment> moments_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The time of the last write after the last moment.
+    // The time of the last write after the last of `moments_`.
     std::optional<BootTime> written_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 

@@ -161,12 +161,14 @@ Result<DraftPage> RehearsedTables::list_drafts(const DraftsRequest& request) {
     return tables_->list_drafts(request);
 }
 
-Result<Draft> RehearsedTables::take_draft(const std::string& principal, DraftId draft) {
-    return tables_->take_draft(principal, draft);
+Result<Draft> RehearsedTables::take_draft(const std::string& principal, DraftId draft,
+                                          std::optional<std::uint32_t> only_of) {
+    return tables_->take_draft(principal, draft, only_of);
 }
 
-Result<void> RehearsedTables::discard_draft(const std::string& principal, DraftId draft) {
-    return tables_->discard_draft(principal, draft);
+Result<void> RehearsedTables::discard_draft(const std::string& principal, DraftId draft,
+                                            std::optional<std::uint32_t> only_of) {
+    return tables_->discard_draft(principal, draft, only_of);
 }
 
 Result<WriteAnswer> RehearsedTables::write_item(const WriteItem& request) {

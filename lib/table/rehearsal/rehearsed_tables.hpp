@@ -1,6 +1,6 @@
-// A TableService with fault injection: throttling, conflicts, and a slow time to live, as in
-// DynamoDB. Requests that are not refused are passed on. (Lagging global indexes cannot be
-// simulated in a wrapper; see index_lag.hpp.)
+// A TableService with fault injection: throttling, conflicts, and a delayed effect of time-to-live
+// settings, as in DynamoDB. Requests that are not refused are passed on to another TableService. A
+// wrapper like this class cannot simulate lagging global indexes; see index_lag.hpp.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@
 namespace rocklock::table {
 
 // Threads: thread-safe. If requests run concurrently, it is not defined which of them get the
-// faults.
+// injected faults.
 class RehearsedTables final : public TableService {
 public:
     RehearsedTables(std::unique_ptr<TableService> tables, Clock& clock,
@@ -43,8 +43,10 @@ public:
     Result<std::vector<TableBinding>> list_bindings() override;
 
     Result<DraftPage> list_drafts(const DraftsRequest& request) override;
-    Result<Draft> take_draft(const std::string& principal, DraftId draft) override;
-    Result<void> discard_draft(const std::string& principal, DraftId draft) override;
+    Result<Draft> take_draft(const std::string& principal, DraftId draft,
+                             std::optional<std::uint32_t> only_of = {}) override;
+    Result<void> discard_draft(const std::string& principal, DraftId draft,
+                               std::optional<std::uint32_t> only_of = {}) override;
 
     Result<WriteAnswer> write_item(const WriteItem& request) override;
     Result<GetAnswer> get_item(const GetItem& request) override;
@@ -57,14 +59,18 @@ public:
     Result<TransactGetAnswer> transact_get(const TransactGet& request) override;
 
     std::vector<UserTableUsage> user_usage() const override { return tables_->user_usage(); }
+    std::uint64_t draft_count() const override { return tables_->draft_count(); }
+    void set_user_limits(const UserLimits& limits) override { tables_->set_user_limits(limits); }
+    void set_retention(const Retention& retention) override { tables_->set_retention(retention); }
     Result<void> close() override { return tables_->close(); }
 
 private:
-    // Returns whether the fault happens this time. If `percent` is 0, no random number is drawn.
+    // Returns whether a fault with the probability `percent` is to be injected now. If `percent` is
+    // 0, draws no random number.
     bool happens(std::uint32_t percent);
     bool is_throttled() { return happens(rehearsal_.throttle_percent); }
-    // Returns a reason for each of the actions. If no reason has a code, the transaction is passed
-    // on.
+    // Returns a reason of cancellation for each of the actions. If no reason has a code, the
+    // transaction is passed on.
     Reasons reasons_against(std::size_t actions);
 
     const std::unique_ptr<TableService> tables_;

@@ -16,7 +16,7 @@ public:
     // Returns the ARN of an encryption key, given its id, alias or ARN. If `key` is empty, returns
     // the ARN of the account's own key.
     std::string of_key(std::string_view key) const;
-    // Returns the table name in `table`, a name or an ARN. Returns nullopt for an ARN of another
+    // Returns the name of a table, given its name or ARN. Returns nullopt for an ARN of another
     // region or account.
     std::optional<std::string_view> name_of(std::string_view table) const;
 

@@ -13,23 +13,24 @@ namespace rocklock::table {
 
 struct KeyParts;
 
-// Returns a key value as text. Equal values have equal texts; different values of the same type
+// Returns a key value as text. Equal values have equal texts, and different values of the same type
 // have different texts.
 std::string text_of_key(const AttributeValue& value);
 
-// A template such as `orders/{OrderId}`: text, and key attributes in braces. Without braces, it is
-// one resource for the whole table.
+// A template such as `orders/{OrderId}`, which consists of text and of names of key attributes in
+// braces. A template without braces maps all items of the table to one resource.
 class ResourceTemplate {
 public:
-    // Errors: invalid_argument  a brace is unmatched, a name in braces is not an attribute of the
-    //                           key, or the text is empty
+    // Errors: invalid_argument  the text is empty, contains a NUL byte or has too many bytes
+    //                           outside of the braces; a brace is unmatched; or a name in braces is
+    //                           not an attribute of the key
     static Result<ResourceTemplate> parse(std::string_view text, const KeyParts& key);
 
     const std::string& text() const { return text_; }
-    // Returns the resource of an item, given the item or its key.
+    // Returns the resource of an item. `item` is the whole item or its key.
     std::string resource_of(const AttributeMap& item) const;
-    // Returns the resource of all items that have these attributes, or nullopt if it depends on
-    // other attributes.
+    // If `known` contains every attribute of the template, returns the resource of all items that
+    // have these values. Otherwise, returns nullopt.
     std::optional<std::string> resource_of_all(const AttributeMap& known) const;
 
 private:

@@ -1,5 +1,5 @@
-// OnDemandThroughput, WarmThroughput and SSESpecification: settings that are stored and described
-// but have no other effect. Errors have the texts of DynamoDB.
+// The settings OnDemandThroughput, WarmThroughput and SSESpecification of a table. They are stored
+// and returned in descriptions but have no other effect. Errors have the texts of DynamoDB.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace rocklock::table {
 
-// The table or index of the settings, for error texts.
+// The table or index that the settings belong to, for error texts.
 struct SettingsOwner {
     // The name of the index; empty for the table.
     std::string_view index;
@@ -18,7 +18,7 @@ struct SettingsOwner {
     bool is_new = false;
 };
 
-// Returns the described warm throughput: the maximum of the stored value and the value that
+// Returns the warm throughput for descriptions: the maximum of the stored value and the value that
 // `throughput` implies.
 WarmThroughput warm_throughput(BillingMode billing, const ProvisionedThroughput& throughput,
                                const WarmThroughput& stored);
@@ -27,11 +27,12 @@ WarmThroughput warm_throughput(BillingMode billing, const ProvisionedThroughput&
 std::optional<Error> set_on_demand(OnDemandThroughput& target, const OnDemandThroughput& given,
                                    BillingMode billing, const SettingsOwner& owner);
 
-// Stores the given values in `target`. They must not be less than `current`, the described values.
+// Stores the given values in `target`. They must not be less than `current`, the values in
+// descriptions.
 std::optional<Error> set_warm(WarmThroughput& target, const WarmThroughput& given,
                               const WarmThroughput& current, const SettingsOwner& owner);
 
-// Stores `given` in `target`. Returns an error if it changes nothing.
+// Stores `given` in `target`. Returns an error if `target` already has these settings.
 std::optional<Error> change_encryption(ServerSideEncryption& target,
                                        const ServerSideEncryption& given);
 

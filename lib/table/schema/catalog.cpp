@@ -101,6 +101,7 @@ Result<SchemaPointer> Catalog::add(Schema schema) {
     if (find(schema.name)) {
         return Error(ErrorCode::resource_in_use, "Table already exists: " + schema.name);
     }
+    if (!storage_.accepts_growth()) return storage_.growth_refusal();
     if (auto refused = users_.check_bytes(users_.of(schema.user).get(), definition_bytes)) {
         return *std::move(refused);
     }
@@ -120,6 +121,8 @@ Result<SchemaPointer> Catalog::replace(const SchemaPointer& before, Schema after
     MutexLock changing(changing_);
     ROCKLOCK_ASSERT(after.name == before->name && after.number == before->number);
     if (find(before->name) != before) return changed_meanwhile(before->name);
+    const bool grows = after.indexes.size() > before->indexes.size();
+    if (grows && !storage_.accepts_growth()) return storage_.growth_refusal();
     Batch batch;
     const auto version = versions_.next();
     if (!version) return Error(version.error());

@@ -1,8 +1,8 @@
-// The tables of a store: their definitions, in memory and in storage.
+// The definitions of the tables of a store, in memory and in storage.
 //
-// A definition is never changed, only replaced, so a caller can continue to use the one that it
-// has. Each write has the version of the definition as a precondition, so a write that was decided
-// with an outdated definition is not committed.
+// A definition is never modified. A change replaces it with a new definition, so a caller can
+// continue to use the definition that it has. Each write has the version of the definition as a
+// precondition. Therefore, a write that was decided with an outdated definition is not committed.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace rocklock::table {
 
 using SchemaPointer = std::shared_ptr<const Schema>;
 
-// Threads:    thread-safe; changes of definitions are serialized.
+// Threads:    thread-safe. Changes of definitions are serialized.
 // Lifetime:   borrows storage, versions, ARNs and users.
 // Durability: a changed definition is synced before it is returned.
 class Catalog {
@@ -36,20 +36,20 @@ public:
 
     // Reads all definitions. Errors: corrupt, newer_format; those of Storage
     Result<void> open();
-    // Adds system tables. find() returns them, but lists do not contain them. Must be called before
-    // the first find().
+    // Adds system tables. find() returns them, but names() does not. Must be called before the
+    // first find().
     void add_system(std::vector<SchemaPointer> schemas) { system_ = std::move(schemas); }
 
     // Returns the table with this name or ARN, or null if it does not exist.
     SchemaPointer find(std::string_view table) const;
-    // Returns up to `limit` names after `after`, in order.
+    // Returns, in order, up to `limit` names of tables that are greater than `after`.
     std::vector<std::string> names(std::string_view after, std::size_t limit) const;
 
     // Assigns the numbers of the table and adds it. Errors: resource_in_use; limit_exceeded if the
     // user's bytes exceed the limit; those of Storage
     Result<SchemaPointer> add(Schema schema);
-    // Replaces `before`. Errors: precondition_failed if the definition was replaced meanwhile;
-    // those of Storage
+    // Replaces the definition `before` with `after`. Errors: precondition_failed if `before` is no
+    // longer the current definition; those of Storage
     Result<SchemaPointer> replace(const SchemaPointer& before, Schema after);
     // Errors: as replace()
     Result<void> remove(const SchemaPointer& before);
@@ -57,19 +57,19 @@ public:
     // The rows of a deleted table or index that are still to be removed.
     struct PendingDeletion {
         std::uint32_t table = 0;
-        // 0: all rows of the table.
+        // 0 means all rows of the table.
         std::uint16_t index = 0;
     };
     Result<std::vector<PendingDeletion>> pending_deletions() const;
-    // Removes the rows in steps, then the record of them. Can be called again if it was
-    // interrupted.
+    // Removes the rows in steps, and then the record of the pending deletion. Can be called again
+    // if it was interrupted.
     Result<void> clear(const PendingDeletion& deletion);
 
     std::vector<SchemaPointer> all() const;
 
 private:
     Result<SchemaPointer> commit(const Schema* before, Schema after, Batch batch);
-    // Counts the definition and its rows towards its user.
+    // Counts the bytes of the definition and of its rows towards the user of the table.
     void charge(Schema& schema, std::size_t record_bytes) const;
     Result<std::uint32_t> next_table_number() const;
     Result<void> clear_rows(Family family, const std::string& prefix);

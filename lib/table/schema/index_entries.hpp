@@ -1,7 +1,9 @@
-// The entries of secondary indexes: which entry an item has, and which entries a write changes.
+// The entries of secondary indexes. The functions determine which entry an item has, and which
+// entries a write changes.
 //
-// An item has no entry if it lacks an attribute of the index's key, or if that attribute has
-// another type. The latter is possible only for items that are older than their index.
+// An item has no entry in an index if it lacks an attribute of the index's key, or if the value of
+// that attribute cannot be a key (it has another type, is empty or is too long). A value that
+// cannot be a key is possible only in items that were written before the index was created.
 #pragma once
 
 #include <map>
@@ -21,29 +23,32 @@ namespace rocklock::table {
 bool is_empty_key(const AttributeValue& value);
 
 bool has_entry(const IndexSchema& index, const Item& item);
-// Returns the attributes of the item that its entry contains.
+// Returns the content of the item's entry in the index: the attributes that the projection of the
+// index includes.
 Item entry_of(const Schema& schema, const IndexSchema& index, const Item& item);
 
-// The write units that a write consumes in the indexes that it changes, by the names of the
-// indexes.
+// For each index that a write changes, by name: the write units that the write consumes in it.
 using IndexUnits = std::map<std::string, double>;
 
-// Adds to `changes` the changes of entries when an item changes from `before` to `after`; null
-// means no item. Returns the consumed units.
+// An item changes from `before` to `after`. Adds the necessary writes of index entries to
+// `changes`, and returns the consumed units. `before` or `after` may be null, which means that
+// there is no item. New entries get the version `version`.
 IndexUnits change_entries(const Schema& schema, const Item* before, const Item* after,
                           std::uint64_t version, RowChanges& changes);
 // Returns the entry of the item in one index, or nullopt if it has none.
 std::optional<Write> new_entry(const Schema& schema, const IndexSchema& index, const Item& item,
                                std::uint64_t version);
 
-// Checks whether the item's values can be keys of the indexes. If `before` is given, only changed
-// values are checked.
+// Checks whether the item's values can be keys of the indexes. An absent attribute is not an error.
+// If `before` is not null, only values that differ from those of `before` are checked. Attributes
+// of the table's key are not checked.
 //
 // Errors: invalid_argument with DynamoDB's text for the first invalid value
 Result<void> check_index_keys(const Schema& schema, const Item& item, const Item* before);
 
-// Returns an error if a document path leads into a key attribute of the table or of an index: keys
-// are scalars. `nested` contains the attributes that paths lead into.
+// Returns an error if a document path such as `a.b` or `a[0]` begins with a key attribute of the
+// table or of an index, because keys are scalars. `nested` contains the first names of the document
+// paths of the request; see nested_attributes().
 std::optional<Error> check_key_paths(const Schema& schema,
                                      const std::vector<std::string_view>& nested);
 

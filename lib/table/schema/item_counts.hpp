@@ -1,8 +1,8 @@
 // The number and size of the rows of a table or an index, as they are shown in descriptions.
 //
-// They are kept in memory: after a commit, the writer adds its changes. An orderly shutdown stores
-// the counts, and the next start reads them. After a crash, the counts of the last orderly shutdown
-// are used; they are not exact until the rows have been counted.
+// The counts are kept in memory. After a commit, the writer adds its changes to them. An orderly
+// shutdown stores the counts, and the next start reads them. After a crash, the counts of the last
+// orderly shutdown are used. These are not exact until the rows have been counted again.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct Schema;
 struct IndexSchema;
 
 // The number and size of the rows of a table, or of the entries of an index. Shared by all
-// definitions of the table. While the object exists, it counts towards the user of the table.
+// definitions of the table. While the object exists, its bytes count towards the user of the table.
 //
 // Threads: thread-safe after charge() was called.
 struct ItemCounts {
@@ -31,8 +31,8 @@ struct ItemCounts {
     ItemCounts& operator=(const ItemCounts&) = delete;
     ~ItemCounts();
 
-    // Counts the rows towards a user from now on; null means no user. Has no effect if there is a
-    // user already.
+    // From now on, counts the rows towards this user. Null means no user. Has no effect if there is
+    // a user already.
     void charge(const std::shared_ptr<DataUse>& user);
     void add(std::int64_t more, std::int64_t more_bytes);
 
@@ -53,8 +53,8 @@ struct CountChange {
 
 void apply(const std::vector<CountChange>& changes);
 
-// Returns the number of bytes that a change adds to its user. The size of a row includes more than
-// its attributes.
+// Returns the number of bytes that a change adds to the count of its user. For each row, this count
+// includes a fixed number of bytes in addition to its attributes.
 std::int64_t bytes_of(const CountChange& change);
 
 // The rows that one or more writes change, and the resulting changes of counts.
@@ -63,7 +63,7 @@ struct RowChanges {
     std::vector<CountChange> count_changes;
 };
 
-// A batch to commit, and the changes of counts that apply after the commit.
+// A batch to commit, and the changes of counts to apply after the commit.
 struct Decision {
     Batch batch;
     std::vector<CountChange> count_changes;
@@ -71,8 +71,8 @@ struct Decision {
 
 void append(RowChanges changes, Decision& decision);
 
-// Encodes the counts of all tables, and restores them. decode_item_counts() marks the counts of a
-// table as not exact if they were stored as not exact, or were not stored.
+// Encode and decode the counts of all tables. decode_item_counts() stores the counts in the tables.
+// It marks the counts of a table as not exact if they were stored as not exact, or were not stored.
 std::string encode_item_counts(const std::vector<std::shared_ptr<const Schema>>& tables,
                                bool exact);
 // Errors: corrupt
@@ -83,13 +83,13 @@ Result<void> decode_item_counts(const std::optional<std::string>& record,
 // counts. Writes that were being committed when the snapshot was taken may be counted twice or not
 // at all.
 //
-// Threads: one at a time. Lifetime: must end before the storage does.
+// Threads: one at a time. Lifetime: must be destroyed before the storage.
 class RowCounter {
 public:
     RowCounter(const Storage& storage, std::shared_ptr<const Schema> schema);
 
-    // Counts up to `rows_left` rows and decrements it. Returns true after the last step, which
-    // corrects the counts.
+    // Counts up to `rows_left` rows, and subtracts their number from `rows_left`. The last step
+    // corrects the counts and returns true.
     //
     // Errors: those of Snapshot; corrupt
     Result<bool> step(std::size_t& rows_left);
@@ -110,7 +110,7 @@ private:
     std::unique_ptr<Snapshot> snapshot_;
     std::vector<Part> parts_;
     std::size_t part_ = 0;
-    // The key in the current part at which the count continues; an empty string means the first
+    // The key in the current part at which the count continues. An empty string means the first
     // row.
     std::string next_;
 };

@@ -21,8 +21,8 @@ namespace rocklock::table {
 
 std::string table_record_key(std::string_view table);
 inline constexpr std::string_view table_record_prefix = "table ";
-// Written when a table or an index is deleted, and deleted after its rows are removed. `index` is 0
-// for a whole table.
+// Returns the key of the record of a pending deletion. The record is written when a table or an
+// index is deleted, and removed after the rows are removed. `index` is 0 for a whole table.
 std::string pending_deletion_key(std::uint32_t table, std::uint16_t index);
 inline constexpr std::string_view pending_deletion_prefix = "data leavings ";
 // The keys of the next free version and of the next free table number.
@@ -36,7 +36,7 @@ std::string row_prefix(const Schema& schema, const IndexSchema* index);
 std::string row_prefix(std::uint32_t table, std::uint16_t index);
 inline Family row_family(const IndexSchema* index) { return index ? Family::index : Family::items; }
 
-// Returns the key of a row. `item` is an item or its key; it must have the attributes of the key.
+// Returns the key of a row. `item` must have the key attributes, and can have others.
 std::string row_key(const Schema& schema, const IndexSchema* index, const Item& item);
 
 struct StoredItem {

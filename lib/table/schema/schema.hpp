@@ -44,7 +44,8 @@ struct KeyParts {
 enum class IndexKind : std::uint8_t { local, global };
 
 struct IndexSchema {
-    // Part of the storage keys of its entries. Never reused for another index of the table.
+    // A part of the storage keys of the index's entries. The number is never reused for another
+    // index of the table.
     std::uint16_t number = 0;
     IndexKind kind = IndexKind::global;
     std::string name;
@@ -52,20 +53,22 @@ struct IndexSchema {
     IndexProjection projection;
     ProvisionedThroughput throughput;
     OnDemandThroughput on_demand;
-    // Only the part that exceeds what the throughput implies: warm_throughput().
+    // The stored value. Descriptions contain the result of warm_throughput(), which also depends on
+    // the throughput.
     WarmThroughput warm;
     IndexStatus status = IndexStatus::active;
-    // Shared by all definitions of the table that have this index.
+    // The counts of the index's entries. Shared by all definitions of the table that have this
+    // index.
     std::shared_ptr<ItemCounts> item_counts = std::make_shared<ItemCounts>();
 };
 
-// The numbers of system tables begin here; those of stored tables begin at 1.
+// The number of the first system table. The numbers of stored tables begin at 1.
 inline constexpr std::uint32_t first_system_number = 0xFFFF'FF00;
 
 struct Schema {
     // The version of the stored record. It changes with every change of the definition.
     std::uint64_t version = 0;
-    // Part of the storage keys of its rows. Never reused for another table.
+    // A part of the storage keys of the table's rows. The number is never reused for another table.
     std::uint32_t number = 0;
     std::string name;
     std::string id;
@@ -84,18 +87,18 @@ struct Schema {
     std::uint16_t next_index = 1;
     std::vector<IndexSchema> indexes;
     std::map<std::string, std::string> tags;
-    // The attribute with the expiry time of items; empty if items do not expire.
+    // The attribute that contains the expiry time of an item. Empty if items do not expire.
     std::string ttl_attribute;
     // The binding of the table to resources.
     std::optional<Binding> binding;
-    // The user towards which the bytes of the table are counted. None if they are counted towards
-    // no user.
+    // The user towards which the bytes of the table are counted, or nullopt if there is no such
+    // user.
     std::optional<std::uint32_t> user;
-    // For a system table: whether transactions may have conditions on its rows.
+    // For a system table, whether transactions may have conditions on its rows.
     bool can_be_checked = false;
     // Shared by all definitions of the table.
     std::shared_ptr<ItemCounts> item_counts = std::make_shared<ItemCounts>();
-    // The bytes of the definition itself. Shared by all definitions of the table.
+    // The bytes of the definition. Shared by all definitions of the table.
     std::shared_ptr<ItemCounts> definition = std::make_shared<ItemCounts>();
 
     // Returns whether this is a read-only system table; see system_tables.hpp.
@@ -106,12 +109,13 @@ struct Schema {
     bool projects(const IndexSchema& index, std::string_view attribute) const;
 };
 
-// Returns all attributes that are keys of the table or of an index.
+// Returns all attributes that are part of the key of the table or of an index.
 std::vector<AttributeDefinition> definitions_of(const Schema& schema);
 
 TableDescription describe(const Schema& schema, const Arns& arns);
 
-// Returns the key of an item: first the index's attributes if `index` is given, then the table's.
+// Returns the key of an item. If `index` is not null, the key contains the key attributes of the
+// index and those of the table.
 AttributeMap key_of(const Schema& schema, const IndexSchema* index, const Item& item);
 
 // Encode and decode the stored record. Errors: corrupt.

@@ -1,4 +1,5 @@
-// Converts requests for tables into definitions. Errors have the texts of DynamoDB.
+// Converts requests that create or update tables into definitions. Errors have the texts of
+// DynamoDB.
 #pragma once
 
 #include <string_view>
@@ -13,7 +14,8 @@ namespace rocklock::table {
 // Returns whether the name is reserved for system tables.
 bool is_reserved(std::string_view name);
 
-// Returns the definition that the request describes, without number, version, id and time.
+// Returns the definition that the request describes. Its number, version, id and creation time are
+// not set.
 //
 // Errors: invalid_argument with DynamoDB's text for the first error in the request
 Result<Schema> schema_of(const CreateTable& request);

@@ -1,8 +1,8 @@
-// System tables: their rows are not stored, but computed when they are read. This interface defines
-// how to query them; `database` implements it with data from the lock manager.
+// System tables. Their rows are not stored, but computed when they are read. This interface defines
+// how to query system tables. `lib/database` implements it with data from the lock manager.
 //
-// They are read like any other table, with the same expressions, pages and limits, and cannot be
-// written. Hash keys are strings, range keys are integers.
+// System tables are read like any other table, with the same expressions, pages and limits, and
+// cannot be written. Their hash keys are strings, and their range keys are integers.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct SystemTable {
     std::string name;
     AttributeDefinition hash;
     std::optional<AttributeDefinition> range;
-    // Whether SystemRow::depends_on names everything that a row depends on, so that a transaction
-    // can have a condition on the row.
+    // If true, SystemRow::depends_on contains all records that a row depends on. A transaction can
+    // then have a condition on the row.
     bool can_be_checked = false;
 };
 
@@ -42,7 +42,7 @@ private:
     std::string prefix_;
 };
 
-// A row at the time of the query, or the fact that there was none.
+// A row at the time of the query, or the information that the row did not exist.
 struct SystemRow {
     struct Record {
         Family family{};
@@ -63,7 +63,7 @@ public:
         std::size_t table = 0;
         const AttributeMap* key = nullptr;
     };
-    // The rows of one table with first <= position < last; if `last` is empty, there is no upper
+    // The rows of one table with first <= position < last. If `last` is empty, there is no upper
     // limit. Lifetime: borrows the order.
     struct Range {
         std::size_t table = 0;
@@ -88,7 +88,8 @@ public:
     // Errors: invalid_argument  one of the tables does not exist here
     //         those of the lock manager and of the storage
     virtual Result<std::vector<SystemRow>> get(const std::vector<Key>& keys) = 0;
-    // Returns the first `max_rows` rows of the range, in its direction. Errors: as get().
+    // Returns the first `max_rows` rows of the range, in the direction of the range. Errors: as
+    // get().
     virtual Result<std::vector<Item>> scan(const Range& range) = 0;
 };
 

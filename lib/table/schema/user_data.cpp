@@ -14,6 +14,21 @@ std::uint64_t shown(const std::atomic<std::int64_t>& value) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(value.load(), 0));
 }
 
+// Returns whether the changes store an item or a draft. A write that only deletes items stores
+// other records at most, such as that of a lock to be released.
+bool stores_data(const std::vector<Write>& writes, const std::vector<CountChange>& changes,
+                 const ItemCounts* other_drafts) {
+    const auto stores = [](const Write& write) {
+        return write.family == Family::items && write.value.has_value();
+    };
+    const auto keeps = [other_drafts](const CountChange& change) {
+        const ItemCounts* counts = change.item_counts.get();
+        return (counts->counts_drafts || counts == other_drafts) && change.count > 0;
+    };
+    return std::any_of(writes.begin(), writes.end(), stores) ||
+           std::any_of(changes.begin(), changes.end(), keeps);
+}
+
 }  // namespace
 
 UserData::User UserData::user(std::uint32_t uid) {
@@ -34,7 +49,14 @@ std::shared_ptr<DataUse> UserData::of(std::optional<std::uint32_t> uid) {
 }
 
 std::shared_ptr<ItemCounts> UserData::drafts_of(std::optional<std::uint32_t> uid) {
-    return uid && counts() ? user(*uid).drafts : nullptr;
+    return uid && counts() ? user(*uid).drafts : other_drafts_;
+}
+
+std::uint64_t UserData::drafts() const {
+    std::uint64_t drafts = shown(other_drafts_->count);
+    const MutexLock lock(mutex_);
+    for (const auto& [uid, user] : users_) drafts += shown(user.drafts->count);
+    return drafts;
 }
 
 std::vector<UserTableUsage> UserData::all() const {
@@ -47,7 +69,11 @@ std::vector<UserTableUsage> UserData::all() const {
     return list;
 }
 
-std::optional<Error> UserData::check(const std::vector<CountChange>& changes) const {
+std::optional<Error> UserData::check(const std::vector<Write>& writes,
+                                     const std::vector<CountChange>& changes) const {
+    if (!storage_.accepts_growth() && stores_data(writes, changes, other_drafts_.get())) {
+        return storage_.growth_refusal();
+    }
     if (!counts()) return std::nullopt;
     std::map<const DataUse*, std::int64_t> bytes;
     std::map<const ItemCounts*, CountChange> drafts;
@@ -71,18 +97,20 @@ std::optional<Error> UserData::check(const std::vector<CountChange>& changes) co
 }
 
 std::optional<Error> UserData::check_bytes(const DataUse* use, std::int64_t bytes) const {
-    if (use == nullptr || limits_.table_bytes == 0 || bytes <= 0) return std::nullopt;
+    const std::uint64_t limit = max_table_bytes_;
+    if (use == nullptr || limit == 0 || bytes <= 0) return std::nullopt;
     const std::uint64_t has = shown(use->bytes);
-    if (has + static_cast<std::uint64_t>(bytes) <= limits_.table_bytes) return std::nullopt;
-    return user_limit_exceeded(use->uid, "bytes of tables and drafts", has, limits_.table_bytes,
+    if (has + static_cast<std::uint64_t>(bytes) <= limit) return std::nullopt;
+    return user_limit_exceeded(use->uid, "bytes of tables and drafts", has, limit,
                                "max-user-table-bytes");
 }
 
 std::optional<Error> UserData::check_drafts(const CountChange& change) const {
-    if (limits_.drafts == 0 || change.count <= 0) return std::nullopt;
+    const std::uint64_t limit = max_drafts_;
+    if (limit == 0 || change.count <= 0) return std::nullopt;
     const std::uint64_t has = shown(change.item_counts->count);
-    if (has + static_cast<std::uint64_t>(change.count) <= limits_.drafts) return std::nullopt;
-    return user_limit_exceeded(change.item_counts->use->uid, "drafts", has, limits_.drafts,
+    if (has + static_cast<std::uint64_t>(change.count) <= limit) return std::nullopt;
+    return user_limit_exceeded(change.item_counts->use->uid, "drafts", has, limit,
                                "max-user-drafts");
 }
 

@@ -1,10 +1,10 @@
-// The versions of items: one counter for the whole store. No two writes have the same version, and
-// each write of an item increases its version.
+// The versions of items, which one counter for the whole store generates. No two writes have the
+// same version, and each write of an item increases the version of the item.
 //
-// Numbers are reserved on disk in large blocks. They begin at least at a value computed from the
-// wall clock (seconds times 2^21): a store that is restored from a copy does not repeat versions
-// that were used after the copy was made. All versions are below 2^53, the limit of exact integers
-// in JSON.
+// Versions are reserved on disk in large blocks. When the store is opened, the counter continues at
+// least at a value that is computed from the wall clock (seconds times 2^21). Therefore, a store
+// that is restored from a copy does not repeat versions that were used after the copy was made. All
+// versions are below 2^53, the limit of exact integers in JSON.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ public:
     // Errors: corrupt; those of Storage::get()
     Result<void> open(WallTime now);
 
-    // Returns a version greater than all previous ones. Waits for the disk when a block is used up,
-    // once in 2^20 calls.
+    // Returns a version that is greater than all previous ones. When a block is used up, once in
+    // 2^20 calls, waits for the disk.
     //
     // Errors: those of Storage::commit()
     Result<std::uint64_t> next();

@@ -101,7 +101,10 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
             refused = std::move(decided->refused);
             return keep_instead(draft_moment(*snapshot), decided->late, refused);
         }
-        if (auto over = users_.check(decided->decision.count_changes)) return *std::move(over);
+        const Decision& whole = decided->decision;
+        if (auto over = users_.check(whole.batch.writes, whole.count_changes)) {
+            return *std::move(over);
+        }
         count_deletes_of_missing_items(*writes, *decided);
         answers = std::move(decided->answers);
         return std::move(decided->decision);

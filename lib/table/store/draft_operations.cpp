@@ -12,7 +12,7 @@
 namespace rocklock::table {
 
 Result<void> TableStore::save_from(const std::vector<DraftId>& drafts,
-                                   const std::vector<std::string>& writers, Decision& decision) {
+                                   const std::vector<DraftAccess>& writers, Decision& decision) {
     if (drafts.empty()) return {};
     if (writers.empty()) {
         return validation_error(
@@ -29,10 +29,11 @@ Result<void> TableStore::save_from(const std::vector<DraftId>& drafts,
 }
 
 Result<void> TableStore::complete_decision(const std::vector<DraftId>& drafts,
-                                           const std::vector<std::string>& writers,
+                                           const std::vector<DraftAccess>& writers,
                                            Decision& decision) {
     if (auto saved = save_from(drafts, writers, decision); !saved) return std::move(saved).error();
-    if (auto over = users_.check(decision.count_changes)) return *std::move(over);
+    if (auto over = users_.check(decision.batch.writes, decision.count_changes))
+        return *std::move(over);
     return {};
 }
 
@@ -53,7 +54,10 @@ Result<DraftPage> TableStore::list_drafts(const DraftsRequest& request) {
     for (; cursor->valid(); cursor->next()) {
         auto stored = decode_draft(request.principal, cursor->value());
         if (!stored) return std::move(stored).error();
-        if (is_too_old(stored->draft, now)) continue;
+        if (is_too_old(stored->draft, now, draft_retention().age) ||
+            !may_see(request.only_of, *stored)) {
+            continue;
+        }
         if (page.drafts.size() == request.limit || bytes >= max_page_bytes) {
             page.next = stored->draft.id;
             return page;
@@ -65,7 +69,8 @@ Result<DraftPage> TableStore::list_drafts(const DraftsRequest& request) {
     return page;
 }
 
-Result<Draft> TableStore::take_draft(const std::string& principal, DraftId draft) {
+Result<Draft> TableStore::take_draft(const std::string& principal, DraftId draft,
+                                     std::optional<std::uint32_t> only_of) {
     if (principal.find(end_of_principal) != std::string::npos) {
         return no_such_draft(principal, draft);
     }
@@ -73,7 +78,8 @@ Result<Draft> TableStore::take_draft(const std::string& principal, DraftId draft
     const auto decide = [&]() -> Result<Decision> {
         Decision decision;
         const auto snapshot = storage_.snapshot();
-        auto removed = remove_draft(draft_moment(*snapshot), {principal}, draft, decision);
+        auto removed =
+            remove_draft(draft_moment(*snapshot), {{principal, only_of}}, draft, decision);
         if (!removed) return std::move(removed).error();
         taken = *std::move(removed);
         return decision;
@@ -84,8 +90,9 @@ Result<Draft> TableStore::take_draft(const std::string& principal, DraftId draft
     return taken;
 }
 
-Result<void> TableStore::discard_draft(const std::string& principal, DraftId draft) {
-    auto taken = take_draft(principal, draft);
+Result<void> TableStore::discard_draft(const std::string& principal, DraftId draft,
+                                       std::optional<std::uint32_t> only_of) {
+    auto taken = take_draft(principal, draft, only_of);
     if (!taken) return std::move(taken).error();
     return {};
 }

@@ -79,7 +79,7 @@ bool TableStore::Pending::decide() {
 
 bool TableStore::Pending::enqueue(DecidedWrite decided, const PlannedWrite& plan,
                                   const std::optional<StoredItem>& current) {
-    if (auto over = store_.users_.check(decided.changes.count_changes)) {
+    if (auto over = store_.users_.check(decided.changes.writes, decided.changes.count_changes)) {
         answer_ = *std::move(over);
         return true;
     }

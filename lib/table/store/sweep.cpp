@@ -72,7 +72,8 @@ Result<SweepReport> TableStore::sweep_expired(const SweepExpired& step) {
     round_.newest = seconds(now.wall - step.spared);
     std::size_t items_left = std::max<std::size_t>(step.max_items, 1);
     if (round_.draft) {
-        auto next_key = sweep_drafts(storage_, users_, *round_.draft, now.wall, items_left);
+        auto next_key = sweep_drafts(storage_, {users_, now.wall, draft_retention()}, *round_.draft,
+                                     items_left);
         if (!next_key) {
             // Continue with the tables in the next step.
             round_.draft.reset();

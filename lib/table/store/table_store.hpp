@@ -1,4 +1,4 @@
-// TableService over a Storage. One file for each family of operations:
+// Implements TableService with a Storage. Each family of operations has a file:
 //
 //     table_store.cpp       opening; the loop that commits decisions
 //     tables.cpp            CreateTable, DescribeTable, UpdateTable, DeleteTable, ListTables
@@ -8,7 +8,7 @@
 //     draft_operations.cpp  ListDrafts, TakeDraft, DiscardDraft
 //     tag_operations.cpp    TagResource, UntagResource, ListTagsOfResource
 //     write_item.cpp        PutItem, UpdateItem, DeleteItem
-//     pending_write.cpp     the same for callers that must not block
+//     pending_write.cpp     PutItem, UpdateItem, DeleteItem for callers that must not block
 //     get_item.cpp          GetItem
 //     query.cpp, scan.cpp
 //     batch_write.cpp       BatchWriteItem
@@ -47,15 +47,16 @@ namespace rocklock::table {
 
 // The progress of a sweep of all tables.
 struct SweepRound {
-    // The tables that are still to be visited; the next one is the last element.
+    // The names of the tables that are still to be visited. The last element is visited next.
     std::vector<std::string> tables;
-    // Drafts are visited before the tables. The key of the next draft; an empty string means the
-    // first draft. None if all drafts were visited.
+    // The key of the next draft to visit. An empty string means the first draft, and nullopt means
+    // that all drafts were visited. Drafts are visited before the tables.
     std::optional<std::string> draft;
-    // The key of the next row in the table `tables.back()`; an empty string means the first row.
+    // The key of the next row to visit in the table `tables.back()`. An empty string means the
+    // first row.
     std::string row;
     std::unique_ptr<RowCounter> count;
-    // The boot time at which the last round began. None if there was no round.
+    // The boot time at which the last round began, or nullopt if there was no round.
     std::optional<BootTime> began;
     // An item is expired if its expiry time, in seconds, is at least `oldest` and less than
     // `newest`.
@@ -70,24 +71,25 @@ struct ExpiredItem {
     std::string resource;
 };
 
-// One TransactWriteItems. Lifetime: borrows `actions`, `writes` and `from_drafts`.
+// One TransactWriteItems request. Lifetime: borrows `actions`, `writes` and `from_drafts`.
 struct Transaction {
     const std::vector<WriteItem>& actions;
     MultiWrite& writes;
     // Empty if the request has no token.
     std::string token;
-    // Identifies the content of the request; empty if it has no token.
+    // Identifies the content of the request. Empty if the request has no token.
     std::string fingerprint;
     std::vector<WriteAnswer> answers;
     std::uint64_t version = 0;
-    // Only for a mutant: writes that are committed separately.
+    // Used only by a mutant (a build with a deliberate error, for tests): writes that are committed
+    // separately.
     Batch apart;
     AfterCommit after;
     const std::vector<DraftId>& from_drafts;
     // Set if the transaction is cancelled. The commit then contains only its drafts.
     std::optional<Error> cancelled{};
-    // Set if the transaction was already executed: the consumed capacity of this repetition, which
-    // is that of a read of each item.
+    // Set if the transaction was already executed. Contains the consumed capacity of this
+    // repetition: that of a read of each item.
     std::optional<std::vector<ConsumedCapacity>> replayed{};
 };
 
@@ -106,7 +108,9 @@ public:
           options_(options),
           arns_(options.region, options.account),
           versions_(storage),
-          users_(options.user_limits),
+          draft_age_ms_(options.retention.draft_age.count()),
+          drafts_per_principal_(options.retention.max_principal_drafts),
+          users_(storage, options.user_limits, options.count_users),
           catalog_(storage, versions_, arns_, users_) {
         const auto lag = options.rehearsal.index_lag;
         if (lag.count() > 0) index_lag_ = std::make_unique<IndexLag>(storage, clock, lag);
@@ -137,8 +141,10 @@ public:
     Result<std::vector<TableBinding>> list_bindings() override;
 
     Result<DraftPage> list_drafts(const DraftsRequest& request) override;
-    Result<Draft> take_draft(const std::string& principal, DraftId draft) override;
-    Result<void> discard_draft(const std::string& principal, DraftId draft) override;
+    Result<Draft> take_draft(const std::string& principal, DraftId draft,
+                             std::optional<std::uint32_t> only_of = {}) override;
+    Result<void> discard_draft(const std::string& principal, DraftId draft,
+                               std::optional<std::uint32_t> only_of = {}) override;
 
     Result<WriteAnswer> write_item(const WriteItem& request) override;
     std::unique_ptr<rocklock::PendingWrite> begin_write(const WriteItem& request) override;
@@ -153,21 +159,27 @@ public:
     Result<TransactGetAnswer> transact_get(const TransactGet& request) override;
 
     std::vector<UserTableUsage> user_usage() const override { return users_.all(); }
+    std::uint64_t draft_count() const override { return users_.drafts(); }
+    void set_user_limits(const UserLimits& limits) override { users_.set_limits(limits); }
+    void set_retention(const Retention& retention) override {
+        draft_age_ms_ = retention.draft_age.count();
+        drafts_per_principal_ = retention.max_principal_drafts;
+    }
 
     Result<void> close() override;
 
 private:
     class Pending;
 
-    // Returns the schema for an operation on items. Operations on tables do not use it, because
-    // their error names the table.
+    // Returns the schema for an operation on items. Operations on tables do not use this function,
+    // because their error names the table.
     //
     // Errors: resource_not_found
     Result<SchemaPointer> schema(const std::string& table) const;
 
-    // Calls `decide` and commits its decision. If a precondition does not hold, repeats both. After
-    // two attempts, or if there is contention for one of the rows, waits for a slot of the retry
-    // queue first.
+    // Calls `decide` and commits its decision. If a precondition of the commit does not hold,
+    // repeats both steps. After two attempts, or if there is contention for one of the rows, first
+    // waits for a slot of the retry queue.
     //
     // If `decide` returns an empty batch, nothing is committed.
     // Errors: those of `decide`; those of Storage::commit() except precondition_failed; closing
@@ -179,8 +191,9 @@ private:
     // As read_row(), but also for system tables. Errors: also those of SystemTables
     Result<std::optional<StoredItem>> read_one(const ReadGet& read, const AttributeMap& key) const;
 
-    // Returns the snapshot for a query or a scan: that of the system tables; the current one; or,
-    // for a global index while a rehearsal simulates a lag, an older one. Borrows the plan.
+    // Returns the snapshot for a query or a scan. It is that of the system tables, or the current
+    // snapshot of the store. If a rehearsal simulates a lag and the plan reads a global index, it
+    // is an older snapshot. The result borrows the plan.
     std::shared_ptr<const Snapshot> snapshot_for(const PagePlan& plan) const;
 
     // Errors: invalid_argument, resource_not_found
@@ -193,16 +206,20 @@ private:
     //
     // Errors: invalid_argument if `writers` is empty; resource_not_found; those of Storage
     Result<void> save_from(const std::vector<DraftId>& drafts,
-                           const std::vector<std::string>& writers, Decision& decision);
-    // Adds the removal of the saved drafts, then checks all changes of the decision against the
-    // limits of the users. Called last, after the changes of the items were added.
+                           const std::vector<DraftAccess>& writers, Decision& decision);
+    // Adds the removal of the saved drafts to the decision, and then checks all changes of the
+    // decision against the limits of the users. Must be called last, after the changes of the items
+    // were added.
     //
     // Errors: those of save_from(); limit_exceeded
     Result<void> complete_decision(const std::vector<DraftId>& drafts,
-                                   const std::vector<std::string>& writers, Decision& decision);
+                                   const std::vector<DraftAccess>& writers, Decision& decision);
+    DraftRetention draft_retention() const {
+        return {std::chrono::milliseconds{draft_age_ms_}, drafts_per_principal_};
+    }
     // Borrows the snapshot.
     DraftMoment draft_moment(const Snapshot& snapshot) {
-        return {snapshot, versions_, users_, clock_.now().wall};
+        return {snapshot, versions_, users_, clock_.now().wall, draft_retention()};
     }
 
     // Reads the rows of system tables that the transaction checks.
@@ -210,12 +227,13 @@ private:
     // Errors: those of SystemTables
     Result<SystemRows> read_checked_rows(const MultiWrite& writes) const;
 
-    // Decides all actions on one snapshot. Returns nullopt if locks or system rows have changed
-    // meanwhile; the caller must then call it again.
+    // Decides all actions on one snapshot. If locks or system rows have changed during the
+    // decision, returns nullopt, and the caller must call this function again.
     Result<std::optional<Decision>> decide_transaction(Transaction& transaction);
 
-    // Replaces the definition with one that `change` has modified. If the definition was replaced
-    // concurrently, tries again. If `change` returns false, leaves the definition as it is.
+    // Replaces the definition of a table with a copy that `change` has modified. If the definition
+    // was replaced concurrently, tries again. If `change` returns false, the definition stays as it
+    // is.
     //
     // Errors: resource_not_found; those of `change`; those of Storage
     Result<void> change_schema(const std::string& table,
@@ -226,7 +244,8 @@ private:
     // Counts the rows of a table if its counts are not exact and the table is small.
     Result<void> count_if_small(const SchemaPointer& schema);
 
-    // Executes one step in the next table of the round. Returns true if the table is done.
+    // Executes one step of the sweep in the next table of the round. Returns true if the table is
+    // complete.
     Result<bool> sweep_table(SweepRound& round, std::size_t& items_left, SweepReport& report);
     Result<bool> sweep_rows(SweepRound& round, const Schema& schema, std::size_t& items_left,
                             SweepReport& report);
@@ -237,8 +256,8 @@ private:
                                        std::span<const ExpiredItem> items,
                                        const std::optional<LockProof>& proof);
 
-    // Removes the entries of deleted indexes, fills a new index, and returns the description of the
-    // table.
+    // Called after the definition of a table has changed. Removes the entries of deleted indexes,
+    // fills a new index, and returns the description of the table.
     Result<TableDescription> update_index_entries(const SchemaPointer& before,
                                                   SchemaPointer schema);
     Result<SchemaPointer> fill_index(const std::string& table, std::uint16_t index);
@@ -250,6 +269,8 @@ private:
     const TableOptions options_;
     const Arns arns_;
     Versions versions_;
+    std::atomic<std::int64_t> draft_age_ms_;
+    std::atomic<std::uint32_t> drafts_per_principal_;
     UserData users_;
     Catalog catalog_;
     RetryQueue retry_queue_;
@@ -260,10 +281,10 @@ private:
     SweepRound round_ ROCKLOCK_GUARDED_BY(sweeping_);
     // Held shared from a commit until the counts are changed, and exclusively by close().
     std::shared_mutex committing_;
-    // Set when close() begins, so that no more commits lock committing_.
+    // Set when close() begins. Later commits do not lock committing_.
     std::atomic<bool> closing_{false};
-    // True from the end of open() until close(), which then stores the counts. Commits read it
-    // while they hold committing_.
+    // True from the end of open() until close(). If it is true, close() stores the counts. Commits
+    // read it while they hold committing_.
     bool opened_ = false;
     // The number of queued writes that have not yet changed their counts.
     std::atomic<std::uint64_t> queued_{0};

@@ -26,9 +26,10 @@ std::vector<DraftId> drafts_of(const WriteItem& request) {
     return drafts;
 }
 
-std::vector<std::string> writers_of(const std::optional<LockGate::WriteTerms>& terms) {
-    std::vector<std::string> writers;
-    if (terms) writers.push_back(terms->by);
+std::vector<DraftAccess> writers_of(const WriteItem& request,
+                                    const std::optional<LockGate::WriteTerms>& terms) {
+    std::vector<DraftAccess> writers;
+    if (terms) writers.push_back({terms->by, request.proof->owner});
     return writers;
 }
 
@@ -95,7 +96,8 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
         after.begin();
         after.add(*terms, batch);
         if (auto checked = after.check(); !checked) return std::move(checked).error();
-        auto complete = complete_decision(drafts_of(*read.request), writers_of(*terms), decision);
+        auto complete = complete_decision(drafts_of(*read.request),
+                                          writers_of(*read.request, *terms), decision);
         if (!complete) return std::move(complete).error();
         if (!mutated(Mutant::write_unguarded)) {
             add_preconditions(*plan, *current, batch.preconditions);

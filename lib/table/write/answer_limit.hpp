@@ -1,5 +1,6 @@
-// Limits the answers to the writes of single items. An answer can be much larger than its request,
-// if the request asks for the attributes of the item, and it cannot be discarded after the commit.
+// Limits the size of the responses to writes of single items. If the request asks for the
+// attributes of the item, the response can be much larger than the request. It cannot be discarded
+// after the commit.
 #pragma once
 
 #include <functional>
@@ -10,11 +11,12 @@
 namespace rocklock::table {
 
 // While this object exists, TableService::write_item(), TableService::begin_write() and
-// PendingWrite::write() call `check` on this thread before each attempt to commit, if the answer
-// will contain attributes. The argument of the call is these attributes. If `check` returns an
-// error, the write changes nothing and fails with this error.
+// PendingWrite::write() call `check` on this thread if the response will contain attributes. They
+// call it before each attempt to commit, with these attributes as the argument. If `check` returns
+// an error, the write changes nothing and fails with this error.
 //
-// Threads:  belongs to the thread that creates it. Objects of one thread are nested.
+// Threads:  belongs to the thread that creates it. The objects of one thread must be destroyed in
+//           the reverse order of their creation.
 // Lifetime: borrows `check`. If it is empty, there is no limit.
 class AnswerLimit {
 public:

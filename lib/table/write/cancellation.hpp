@@ -7,8 +7,8 @@
 
 namespace rocklock::table {
 
-// Returns the name in CancellationReasons: "None" for an action that did not cause the
-// cancellation.
+// Returns the name of the reason in CancellationReasons. The name is "None" for an action that did
+// not cause the cancellation.
 inline std::string_view reason_name(const CancellationReason& reason) {
     if (!reason.code) return "None";
     switch (*reason.code) {

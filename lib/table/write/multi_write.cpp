@@ -51,9 +51,9 @@ bool is_unguarded(const PlannedWrite& plan, const MultiWrite& writes) {
     return mutated(Mutant::last_action_unguarded) && &plan == &writes.plans.back();
 }
 
-void note_writer(const std::string& principal, std::vector<std::string>& writers) {
-    if (std::find(writers.begin(), writers.end(), principal) == writers.end()) {
-        writers.push_back(principal);
+void note_writer(DraftAccess writer, std::vector<DraftAccess>& writers) {
+    if (std::find(writers.begin(), writers.end(), writer) == writers.end()) {
+        writers.push_back(std::move(writer));
     }
 }
 
@@ -76,7 +76,7 @@ Result<void> decide_one(const MultiWrite& writes, const PlannedWrite& plan,
         if (late) all.late.push_back({&request, plan.row, *std::move(late)});
         if (!guarded) return std::move(guarded).error();
         terms = *std::move(guarded);
-        if (terms) note_writer(terms->by, all.writers);
+        if (terms) note_writer({terms->by, request.proof->owner}, all.writers);
         moment.after.add(terms, batch);
     }
     const auto current = read_current(plan, moment);

@@ -21,11 +21,14 @@ namespace rocklock::table {
 // has no code.
 using Reasons = std::vector<CancellationReason>;
 bool has_cause(const Reasons& reasons);
-// Returns the error as the reason of one action. Returns nullopt for an error of the store itself.
+// Returns the error as the reason of one action, if its code is condition_failed, invalid_argument,
+// lock_required, stale_token or locked. Returns nullopt for other errors, with which the whole call
+// fails.
 std::optional<CancellationReason> reason_of(const Error& error);
 Error cancelled(Reasons reasons);
 
-// Lifetime: borrows the requests.
+// Lifetime: borrows the requests. The elements of `plans` point to elements of `reads`, so an
+// object for which bind_writes() was called may be moved, but not copied.
 struct MultiWrite {
     std::vector<ReadWrite> reads;
     std::vector<SchemaPointer> schemas;
@@ -35,23 +38,30 @@ struct MultiWrite {
 };
 
 // Parses the requests. Errors: invalid_argument for the first error that can be found without the
-// table.
+// tables.
 Result<MultiWrite> read_writes(const std::vector<WriteItem>& requests);
 
-// Returns an error if the items of a transaction have more than 4 MB in total.
+// Returns an error if `bytes` is more than 4 MB. `bytes` is the total size of the items, keys and
+// values in a TransactWriteItems request, or of the items that a TransactGetItems request reads.
 std::optional<Error> check_transaction_size(std::size_t bytes);
 
 // Finds the tables. Errors: resource_not_found
 Result<void> find_tables(MultiWrite& writes, const Catalog& catalog);
 
-// Checks the requests against the definitions of their tables, and returns an error that refuses
-// all of them together: a read-only table, an empty key value, or two writes of one item. The
-// message for two writes of one item is `twice`. Other errors of a transaction refuse single
-// actions.
+// Checks the requests against the definitions of their tables. Returns the first error with which
+// the whole call fails:
+//
+// - a table is read-only,
+// - a condition on an item of a system table cannot be checked,
+// - the value of a key attribute is empty, or
+// - two requests are for the same item (`twice` is the message of this error).
+//
+// In a transaction, by contrast, an error of bind_write(), of the lock check or of decide_write()
+// is the reason of one action.
 std::optional<Error> check_together(const MultiWrite& writes, std::string_view twice);
 
-// Plans all writes, or stops at the first one that does not fit its table. Errors:
-// invalid_argument; `at` is then the index of that write
+// Calls bind_write() for each write. Stops at the first error, and sets `at` to the index of this
+// write. Errors: those of bind_write().
 Result<void> bind_writes(MultiWrite& writes, std::size_t& at);
 
 struct DecidedWrites {
@@ -60,30 +70,34 @@ struct DecidedWrites {
     Reasons reasons;
     // The error of the first refused write.
     std::optional<Error> refused;
-    // For each write, whether the item existed.
+    // For each write, whether the item existed. False if the lock check refused the write.
     std::vector<bool> found;
     // The refused writes that are to be kept as drafts.
     std::vector<KeptWrite> late;
-    // The principals of the grants that allowed the other writes.
-    std::vector<std::string> writers;
+    // The drafts that this call may save. Contains one element for each principal whose grant
+    // allowed a write in the lock check, even if the condition of the write then refused it.
+    std::vector<DraftAccess> writers;
 };
 
-// The inputs of a decision on several writes. Lifetime: borrows all of them.
+// The inputs of decide_writes() other than the writes. Lifetime: borrows the objects that its
+// pointers and references refer to.
 struct WriteMoment {
     LockGate* gate = nullptr;
     const Snapshot& snapshot;
     std::uint64_t version = 0;
     WallTime now;
     AfterCommit& after;
-    // Must be read after the snapshot was taken. Null if no row of a system table is checked.
+    // The rows of system tables on which conditions are checked. SystemRows::read() must have been
+    // called after `snapshot` was taken. Null if no write is for a system table.
     const SystemRows* system = nullptr;
 };
 
 // Decides all writes on one snapshot. Errors: those of Snapshot; corrupt
 Result<DecidedWrites> decide_writes(const MultiWrite& writes, const WriteMoment& moment);
 
-// Return the consumed capacity and the written collections of all answers.
+// Returns the capacity in the answers, multiplied by `factor`, with one entry for each table.
 std::vector<ConsumedCapacity> consumed_by(const std::vector<WriteAnswer>& answers, double factor);
+// Returns the item collections that the writes changed. Contains each collection once.
 std::vector<WrittenCollection> collections_of(const MultiWrite& writes,
                                               const std::vector<WriteAnswer>& answers);
 

@@ -1,4 +1,5 @@
-// Tokens of transactions: if the same request is sent twice, it is executed once.
+// Tokens of transactions. If the same request is sent twice with the same token, it is executed
+// once.
 //
 // A token is stored in the commit of its transaction and kept for ten minutes. Two concurrent
 // requests with the same token are serialized, like any two writes of one key.
@@ -26,13 +27,14 @@ enum class TokenState : std::uint8_t { unknown, done };
 
 // Looks up the token. If it is unknown, adds the writes that store it to the batch.
 //
-// Errors: parameter_mismatch if it is stored with another fingerprint; corrupt; those of Snapshot
+// Errors: parameter_mismatch if the token is stored with another fingerprint; corrupt; those of
+//         Snapshot
 Result<TokenState> use_token(const Snapshot& snapshot, std::string_view token,
                              const std::string& request_fingerprint, WallTime now, Batch& batch);
 
-// Deletes a few outdated tokens in a commit of their own, so that requests with different tokens do
-// not conflict. If one of them was deleted or used again meanwhile, deletes none; the next call
-// tries again.
+// Deletes a few outdated tokens. This uses a separate commit, so that transactions with different
+// tokens do not conflict. If one of the tokens was deleted or used again at the same time, deletes
+// none, and the next call tries again.
 //
 // Errors: corrupt; those of the storage
 Result<void> forget_old_tokens(Storage& storage, WallTime now);

@@ -1,13 +1,17 @@
-// RetryQueue: fairness under contention.
+// A queue for writes under contention, which ensures that every write is completed at some time.
 //
-// A write is decided again if its item has changed before the commit. Without further measures, a
-// write could lose to others forever. So a write that has lost takes a slot: it waits, in the order
-// of arrival, until it owns the buckets of its keys. While a bucket is owned or waited for, no new
-// write of its keys begins without a slot. Writes that began earlier can still win against the
-// owner, but each of them only a few times; then the owner is alone.
+// A write is decided again if its item has changed before the commit. Without further measures,
+// other writes could cause this any number of times. Therefore, a write whose commit was refused
+// takes a slot: it waits, in the order of arrival, until it owns the buckets of its keys. While a
+// write owns a bucket or waits for it, no new write of the keys of this bucket begins without a
+// slot.
 //
-// Keys are mapped to buckets by their hash, so different keys may share a bucket. Slots only
-// improve fairness: correctness does not depend on them, and they protect no data.
+// A write that began earlier, without a slot, can still commit before the owner. It can do so only
+// once, because it is then complete. When all such writes are complete, only the owner writes the
+// keys.
+//
+// Keys are mapped to buckets by their hash, so different keys may share a bucket. Correctness does
+// not depend on slots, and slots protect no data.
 #pragma once
 
 #include <array>
@@ -28,7 +32,7 @@ namespace rocklock::table {
 // Threads: thread-safe.
 class RetryQueue {
 public:
-    // Owns buckets of the queue and leaves them in its destructor.
+    // Owns buckets of the queue. The destructor gives them to the next writes.
     class Slot {
     public:
         Slot(RetryQueue& queue, std::vector<std::size_t> buckets)
@@ -44,10 +48,11 @@ public:
 
     static std::size_t index_of(std::string_view key);
 
-    // Returns whether a write owns or waits for one of the buckets.
+    // Returns whether a write owns one of the buckets or waits for it.
     bool is_contended(const std::vector<std::size_t>& buckets) const;
 
-    // Waits until the caller owns all buckets. They may be in any order and contain duplicates.
+    // Waits until the caller owns all buckets. `buckets` may be in any order and contain
+    // duplicates.
     void take(std::vector<std::size_t> buckets, std::optional<Slot>& slot);
 
 private:
@@ -58,7 +63,8 @@ private:
         std::atomic<std::uint32_t> present{0};
         Mutex mutex;
         bool taken ROCKLOCK_GUARDED_BY(mutex) = false;
-        // Only the first waiter is woken: waking many threads costs more than their writes.
+        // Only the first waiter is woken, because waking many threads takes longer than their
+        // writes.
         std::deque<Parker*> waiting ROCKLOCK_GUARDED_BY(mutex);
     };
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import time
 from datetime import datetime
@@ -19,10 +20,14 @@ class Verbs(Sandbox):
         self.assertLessEqual(session["RemainingMs"], 10_000)
         boot = time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
         self.assertLess(abs(session["DeadlineBootMs"] - boot - 10_000), 2_000)
+        boot_id = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        self.assertEqual(session["BootId"], boot_id)
+        self.assertEqual(api.call("Ping").json["BootId"], boot_id)
         grant = api.call("Acquire", **proof, Locks=[{"Resource": "a", "Mode": "read"},
                                                     {"Resource": "b", "To": "edit"}]).json
         self.assertEqual([lock["Mode"] for lock in grant["Locks"]], ["read", "write"])
         self.assertFalse(grant["Waited"])
+        self.assertEqual(grant["BootId"], boot_id)
         self.assertNotIn("Secret", grant)
         renewed = api.call("RenewSession", **proof, LeaseMs=20_000).json
         self.assertGreater(renewed["RemainingMs"], 15_000)
@@ -479,6 +484,7 @@ class HangingUp(Sandbox):
     def waiters(self, api):
         return len(api.call("ShowLock", Resource="a").json["Waiters"])
 
+    # W6: the wait has no timeout, so only the end of the connection removes the waiter.
     def test_a_waiter_that_hangs_up_leaves_the_queue(self):
         api = self.api()
         api.call("Acquire", Principal="ann", Locks=[{"Resource": "a"}])

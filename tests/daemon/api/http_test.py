@@ -116,6 +116,7 @@ class Tcp(TcpSandbox):
                      "127.evil", "", "[::2]", "localhost:x", "10.0.0.1", None):
             answer = web.call("Acquire", LOCK, Host=host)
             self.assertEqual((answer.status, answer.error), (403, "AccessDeniedException"), host)
+            self.assertIn("must be localhost, 127.x.x.x or [::1]", answer.text)
         web.socket.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")
         self.assertIn(web.receive().status, (400, 403))
         web = self.web(int(web.host.split(":")[1]))
@@ -220,6 +221,7 @@ class Places(TcpSandbox):
                 figures[name + (labels or "")] = float(value)
         return figures
 
+    # B1: the counters rise with each request and grant.
     def test_metrics_count_requests_and_locks(self):
         self.serve_tcp("--durability", "written")
         web = self.web()

@@ -13,6 +13,7 @@ class Renewal(Sandbox):
         done = self.rocklock("run", "--lease", "1s", "a", "--", "sleep", "2.5")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    # C4: the command gets SIGTERM while its lock is still held.
     def test_a_stopped_daemon_makes_the_command_stop_before_the_lease_ends(self):
         self.api()
         daemon = self.daemon_pid()
@@ -32,6 +33,7 @@ class Renewal(Sandbox):
 
 
 class Paused(Sandbox):
+    # X6, T5: a paused holder finds its lock invalid when it continues.
     def test_a_run_stopped_past_its_lease_loses_the_lock_and_stops_its_command(self):
         api = self.api()
 

@@ -324,6 +324,7 @@ class Program(Stealing):
         done = self.rocklock("release", lines["ROCKLOCK_GRANT"], environment=proof)
         self.assertEqual((done.returncode, done.stdout), (0, "released\n"), done.stderr)
 
+    # C8: the verb `steal`, with `--json`.
     def test_steal_for_an_existing_session(self):
         grant, _ = self.acquire("a", "--principal", "ann")
         other, proof = self.acquire("b", "--principal", "bob")

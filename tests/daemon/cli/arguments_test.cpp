@@ -36,6 +36,14 @@ BOOST_AUTO_TEST_CASE(is_split_into_options_operands_and_command) {
     BOOST_TEST((read->command == std::vector<std::string>{"c", "--json"}));
 }
 
+// One of 64 ids begins with a dash.
+BOOST_AUTO_TEST_CASE(accepts_the_id_of_a_session_that_begins_with_a_dash) {
+    const auto read = parse_arguments(verb, {"-DEaNZRDRjL7S0PopKm_Kg", "--", "c"});
+    BOOST_REQUIRE(read.has_value());
+    BOOST_TEST((read->operands == std::vector<std::string>{"-DEaNZRDRjL7S0PopKm_Kg"}));
+    BOOST_TEST(!parse_arguments(verb, {"-DEaNZRDRjL7S0PopKm", "--", "c"}).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(accepts_a_value_after_an_equals_sign) {
     const auto read = parse_arguments(verb, {"--lease=1=2", "a", "--", "c"});
     BOOST_REQUIRE(read.has_value());

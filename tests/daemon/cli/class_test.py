@@ -55,6 +55,12 @@ class Classes(Sandbox):
         done = self.rocklock("steal", grant["Grant"], "--reason", "r", "--lease", "5s")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_a_maximum_lease_below_the_default_lease_needs_a_lease(self):
+        done = self.rocklock("class", "put", "m/*", "--max-lease", "10s")
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("--lease (30s if it is not given) is longer than --max-lease; give a shorter --lease\n", done.stderr)
+        self.put("m/*", "--max-lease", "10s", "--lease", "10s")
+
     def test_drafts_are_kept_if_the_class_says_so(self):
         self.assertTrue(self.put("orders/*", "--drafts")["Drafts"])
         self.put("a")

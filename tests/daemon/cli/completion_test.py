@@ -103,7 +103,10 @@ class Completion(Table):
         self.assertEqual(self.offered("acquire", "--mode=e"), ["--mode=exclusive"])
         self.assertEqual(self.offered("ls", "--db", ""), [":directory"])
         self.assertEqual(self.offered("completion", "f"), ["fish"])
-        self.assertEqual(self.offered("acquire", "--lease", ""), [])
+        self.assertEqual(self.offered("run", "--lease", ""), [])
+        # Values in capitals are not offered.
+        self.assertEqual(self.offered("acquire", "--lease", ""), ["none"])
+        self.assertEqual(self.offered("serve", "--max-user-grants", ""), ["auto"])
 
     def test_the_shell_completes_the_command_of_run(self):
         self.assertEqual(self.offered("run", "a", "--", ""), [":command"])
@@ -185,7 +188,7 @@ class ManPage(Table):
         # The variables that have an effect, and no others.
         for variable in ("ROCKLOCK_DB", "ROCKLOCK_ON_LOST", "ROCKLOCK_SOCKET", "ROCKLOCK_MAX_CONNECTIONS"):
             self.assertIn(variable, page)
-        self.assertNotIn("ROCKLOCK_PRINCIPAL", page)
+        self.assertNotRegex(page, r"ROCKLOCK_PRINCIPAL\b")
         self.assertNotIn("ROCKLOCK_NAME", page)
         for verb in self.verbs():
             self.assertIn(f".SS {verb}\n", page)

@@ -120,6 +120,19 @@ class Usage(Sandbox):
             self.assertEqual(done.returncode, 0)
             self.assertIn("Example:\n  ", done.stdout)
 
+    def test_the_texts_of_the_help_have_at_most_80_columns(self):
+        wrapped = 0
+        for verb in [line.partition("  ")[0] for line in re.findall(r"^  (?!rocklock)(\S.*)", self.rocklock("--help").stdout, re.M)]:
+            _, summary, *options = self.rocklock(*verb.split(), "--help").stdout.split("\n\n")
+            self.assertLessEqual(max(map(len, summary.splitlines())), 80, summary)
+            for block in options[:-1]:
+                column = re.match(r"  -.*?\S {2,}(?=\S)", block).end()
+                for line in block.splitlines():
+                    self.assertLessEqual(len(line) - column, 80, line)
+                    self.assertRegex(line[:column], r"^(  -.*  | *)$", "a line does not continue below the text")
+                    wrapped += not line[:column].strip()
+        self.assertGreater(wrapped, 3)
+
     def test_a_name_that_is_too_long_is_64(self):
         self.assertIn("1024", self.refused("acquire", "x" * 1025).replace(",", ""))
 
@@ -315,6 +328,7 @@ class OneGrant(Sandbox):
         for path in (self.folder / "store" / "rocklock.pid", self.state / "rocklock.sock.lock"):
             self.assertEqual(path.read_text(), f"{process.pid}\n")
 
+    # C8: the verb `break`.
     def test_a_break_is_shown_to_holder_and_history(self):
         grant, _ = self.acquire("a", "--principal", "ann")
         done = self.rocklock("break", grant["Grant"], "--reason", "gone home")
@@ -359,6 +373,7 @@ class Output(Sandbox):
         self.assertEqual(len({line.index(word) for line, word in zip(lines, ("MODE", "write", "read"))}), 1)
         self.assertTrue(lines[1].endswith("prices"))
 
+    # I1: by owner and by class.
     def test_ls_and_sessions_can_be_filtered(self):
         self.acquire("a/1", "--principal", "ann")
         self.hold("a/2", "--principal", "bob")
@@ -377,6 +392,7 @@ class Output(Sandbox):
         found = self.rocklock("sessions", "--json", "--principal", "bob").stdout.splitlines()
         self.assertEqual([json.loads(line)["Principal"] for line in found], ["bob"])
 
+    # C8: the verb `ls` with `--json`.
     def test_json_is_one_object_a_line_with_stable_keys(self):
         self.acquire("a", "--principal", "ann")
         row = self.list()[0]
@@ -384,6 +400,7 @@ class Output(Sandbox):
                               "AcquiredAt", "RemainingMs", "Deadline", "Note", "Metadata"}, set(row))
         self.assertEqual(row["Uid"], os.getuid())
 
+    # C8: the verb `show`.
     def test_show_names_holders_waiters_and_the_last_holder(self):
         grant, proof = self.acquire("a", "--principal", "ann")
         self.rocklock("release", grant["Grant"], environment=proof)

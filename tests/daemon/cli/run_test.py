@@ -12,6 +12,7 @@ from harness import PROGRAM, SLOWNESS, Sandbox, alive, wait_until
 
 
 class Exclusion(Sandbox):
+    # C1: the commands run one after the other, each under the lock.
     def test_two_hundred_concurrent_runs_lose_no_increment_and_start_one_daemon(self):
         # A sanitized process has 90 MB of its own: two hundred of them fill the memory of a small
         # machine.
@@ -46,6 +47,7 @@ class Exclusion(Sandbox):
 
 
 class Busy(Sandbox):
+    # I2: the owner, the time since the grant, the time until the deadline, and the reason.
     def test_no_wait_on_a_held_name_is_75_and_names_the_holder(self):
         self.hold("counter", "--principal", "ann", "--note", "month's end")
         done = self.rocklock("run", "--no-wait", "counter", "--", "touch", "ran")
@@ -54,10 +56,12 @@ class Busy(Sandbox):
         self.assertIn("month's end", done.stderr)
         self.assertFalse((self.folder / "ran").exists())
 
+    # C2: a conflict has an exit status of its own.
     def test_another_status_can_be_chosen(self):
         self.hold("counter")
         self.assertEqual(self.rocklock("run", "-E", "9", "--no-wait", "counter", "--", "true").returncode, 9)
 
+    # C2: a timed acquire.
     def test_a_wait_timeout_that_expires_is_75(self):
         self.hold("counter")
         start = time.monotonic()
@@ -108,6 +112,15 @@ class Status(Sandbox):
         self.assertEqual(done.returncode, 76, done.stderr)
         self.assertLess(time.monotonic() - start, 4 + 0.5 * SLOWNESS)
 
+    def test_a_max_hold_that_is_shorter_than_the_margin_of_the_lease_is_used(self):
+        start = time.monotonic()
+        done = self.rocklock("run", "--lease", "60s", "--max-hold", "2s", "a", "--", "sleep", "60")
+        self.assertEqual(done.returncode, 76, done.stderr)
+        self.assertGreater(time.monotonic() - start, 1.4)
+        done = self.rocklock("run", "--lease", "60s", "--max-hold", "2s", "b", "--", "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    # C3: the status of the command is the status of `run`.
     def test_the_exit_status_of_the_command_is_returned(self):
         for status in (0, 1, 7, 75, 255):
             self.assertEqual(self.rocklock("run", "a", "--", "sh", "-c", f"exit {status}").returncode, status)
@@ -163,6 +176,7 @@ class Names(Sandbox):
 
 
 class Environment(Sandbox):
+    # C5: token, grant, deadline and resource.
     def test_the_environment_describes_the_lock(self):
         done = self.rocklock("run", "--principal", "ann", "--mode", "exclusive", "a/b", "--", "env")
         found = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
@@ -190,6 +204,7 @@ class Environment(Sandbox):
         self.assertNotIn("read", lines[1])
         self.assertNotIn("bob", lines[1])
 
+    # C6: the command reads the standard input of `run`.
     def test_the_command_inherits_standard_input(self):
         done = subprocess.run([PROGRAM, "run", "a", "--", "cat"], env=self.environment, input="hello",
                               capture_output=True, text=True, timeout=60, check=False)
@@ -197,6 +212,7 @@ class Environment(Sandbox):
 
 
 class Signals(Sandbox):
+    # C6: signals reach the command.
     def test_term_int_and_hup_are_passed_on(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             holder = self.hold("a")
@@ -269,6 +285,7 @@ class Death(Sandbox):
         self.assertEqual(holder.wait(60), 137)
         self.assertEqual(self.list(), [])
 
+    # C7: the lock follows the command itself.
     def test_the_lock_ends_with_the_command_even_if_child_processes_remain(self):
         script = "sleep 1000 & echo $! > child"
         holder = self.start("run", "a", "--", "sh", "-c", script, stdout=DEVNULL, stderr=DEVNULL)
@@ -278,6 +295,7 @@ class Death(Sandbox):
         self.assertEqual(self.list(), [])
         os.kill(pid, signal.SIGKILL)
 
+    # C7: with `--wait-group`, the lock follows the command's process group.
     def test_wait_group_holds_the_lock_until_all_processes_have_ended(self):
         script = "sleep 1000 & echo $! > new; mv new child; exit 3"
         holder = self.start("run", "--wait-group", "a", "--", "sh", "-c", script, stdout=DEVNULL, stderr=DEVNULL)

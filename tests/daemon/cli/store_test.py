@@ -403,7 +403,8 @@ class Check(Stores):
         done = self.rocklock("serve", "--socket", self.folder / "s", "--db", store)
         self.assertEqual(done.returncode, 70, done.stderr)
         self.assertIn("is missing", done.stderr)
-        log.write_bytes(data[:written])
+        # The last record can end with zeros of its own.
+        log.write_bytes(data[:written + 16])
         self.db("check", "--db", store)
 
     def test_the_bytes_that_a_torn_write_leaves_are_counted(self):

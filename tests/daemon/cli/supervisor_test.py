@@ -73,6 +73,7 @@ class Supervised(Sandbox):
 
 
 class Hold(Supervised):
+    # C7: `--on-death hold`.
     def test_a_child_of_the_command_keeps_the_lock_after_run_and_the_command_are_killed(self):
         for script in (self.CHILD, self.DAEMON):
             for name in ("command", "child"):
@@ -150,6 +151,7 @@ class Hold(Supervised):
 
 
 class Kill(Supervised):
+    # C7: `--on-death kill`.
     def test_all_descendants_are_killed_and_the_lock_is_free(self):
         for script in (self.CHILD, self.DAEMON):
             for options in ((), ("--wait-group",)):

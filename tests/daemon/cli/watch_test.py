@@ -119,6 +119,7 @@ class Program(Watched):
     def lines_of(self, process, count):
         return [process.stdout.readline() for _ in range(count)]
 
+    # C8: the verb `watch`, with `--json`.
     def test_watch_starts_after_a_given_event(self):
         self.acquire("orders/1", "--principal", "ann")
         process = self.start("watch", "orders/", "--after", "0", "--json")

@@ -287,6 +287,29 @@ class WithoutASystemManager(SeveralUsers):
             status, _, stderr = self.finish(job)
             self.assertEqual(status, 0, stderr)
 
+    def test_a_shared_directory_that_others_can_change_is_refused(self):
+        user = USERS[0]
+        cron = self.environments(user)["cron"]
+        before = self.private.stat()
+        for owner, mode, said in ((pwd.getpwnam(USERS[1]).pw_uid, 0o1777, "run `chown root "), (0, 0o777, "run `chmod +t ")):
+            os.chown(self.private, owner, before.st_gid)
+            self.private.chmod(mode)
+            status, _, stderr = self.finish(self.as_user(user, cron, "run", "--no-wait", "a", "--", "echo", "ran"))
+            self.assertEqual(status, 77, stderr)
+            self.assertIn(said + str(self.private), stderr)
+        os.chown(self.private, 0, before.st_gid)
+        self.private.chmod(0o1777)
+        # Another user was first to create this user's directory.
+        place = self.private / str(pwd.getpwnam(user).pw_uid)
+        place.mkdir()
+        place.chmod(0o777)
+        status, _, stderr = self.finish(self.as_user(user, cron, "run", "--no-wait", "a", "--", "echo", "ran"))
+        self.assertEqual(status, 77, stderr)
+        self.assertIn(f"{place}, the directory of your private daemon, belongs to uid 0", stderr)
+        place.rmdir()
+        status, stdout, stderr = self.finish(self.as_user(user, cron, "run", "--no-wait", "a", "--", "echo", "ran"))
+        self.assertEqual((status, stdout), (0, "ran\n"), stderr)
+
     def test_quiet_prints_nothing(self):
         done = self.rocklock("run", "--quiet", "a", "--", "true")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -77,6 +77,7 @@ class Damaged(Sandbox):
         self.assertIn(path.name, done.stderr)
         self.assertIn("restore a backup", done.stderr)
 
+    # Requirement D5: a store with a damaged lock state is not opened.
     def test_the_lock_state_is_found_at_the_start(self):
         path = self.flip("r/3")
         done = self.rocklock("serve", "--socket", self.folder / "s", "--db", self.store)

@@ -152,6 +152,10 @@ class Drafts(Guarded):
         own = {"ROCKLOCK_SESSION": f"{ann['Session']}:{ann['Secret']}"}
         done = self.rocklock("drafts", "ls", "--json", environment=own)
         self.assertEqual([json.loads(line) for line in done.stdout.splitlines()], [first, second])
+        # A draft that cannot be printed is kept.
+        with open("/dev/full", "w", encoding="ascii") as full:
+            taking = self.start("drafts", "take", first["Id"], environment=own, stdout=full)
+            self.assertEqual(taking.wait(60), 70)
         done = self.rocklock("drafts", "rm", first["Id"], environment=own)
         self.assertEqual((done.returncode, done.stdout), (0, f"draft {first['Id']} was deleted\n"))
         done = self.rocklock("drafts", "rm", first["Id"], "--principal", "ann")

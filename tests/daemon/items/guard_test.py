@@ -66,6 +66,7 @@ class Guarded(TcpSandbox):
 
 
 class TwoShells(Guarded):
+    # X6, T5: the guarded write of a paused holder fails.
     def test_a_client_stopped_past_its_lease_cannot_overwrite_an_item(self):
         self.bind()
         # With a debugger or sanitizer, a second may pass before the write.

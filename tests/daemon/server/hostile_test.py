@@ -74,6 +74,7 @@ class Hostile(Sandbox):
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
+    # P6: the daemon still runs after the attack.
     def assert_harmless(self, attack):
         """Checks that no other client waits longer than 50 ms; the best of three, because the
         machine may be busy.

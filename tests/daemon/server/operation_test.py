@@ -427,6 +427,7 @@ class Telling(Sandbox):
         process.terminate()
         self.assertEqual(process.stderr.read(), "")
 
+    # B4: a long wait is logged while it lasts.
     def test_a_long_wait_is_logged_once_with_its_holder(self):
         process = self.serve("--memory", "--slow-wait", "50ms", "--log-format", "json")
         api = self.connect()
@@ -550,7 +551,8 @@ class Leaving(Sandbox):
             subprocess.run(["umount", "-l", str(disk)], check=True)
 
     def fill_the_disk(self, disk):
-        process = self.serve("--db", disk / "db")
+        # With a reserve of disk space, the daemon would continue: space_test.py.
+        process = self.serve("--db", disk / "db", "--reserve-bytes", "0")
         api = self.connect()
         self.assertEqual(api.call("Acquire", **LOCK, LeaseMs=600_000).status, 200)
         for number in range(10_000):

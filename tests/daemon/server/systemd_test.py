@@ -159,17 +159,28 @@ class Activated(Sandbox):
         self.assertIn(f"listening on {self.socket}", process.stderr.readline())
 
 
-class Units(Sandbox):
+class Scripted(Sandbox):
+    def backup_script(self, program=PROGRAM):
+        """Returns the script for backups, as it is installed."""
+        # A shell reads its script while it runs, so each program gets a script of its own.
+        script = self.folder / f"rocklock-backup-{pathlib.Path(program).name}"
+        script.write_text((UNITS / "rocklock-backup.in").read_text().replace("@program@", str(program)))
+        script.chmod(0o755)
+        return script
+
+
+class Units(Scripted):
     def test_they_are_valid_for_systemd(self):
         if not shutil.which("systemd-analyze"):
             self.skipTest("systemd-analyze is not installed")
-        for name in ("rocklock.socket", "rocklock.service"):
+        names = ("rocklock.socket", "rocklock.service", "rocklock-backup.service", "rocklock-backup.timer")
+        for name in names:
             unit = UNITS / name
             text = (unit if unit.exists() else unit.with_name(name + ".in")).read_text()
-            (self.folder / name).write_text(text.replace("@program@", PROGRAM))
-        done = subprocess.run(["systemd-analyze", "verify", "--man=no", self.folder / "rocklock.service",
-                               self.folder / "rocklock.socket"], capture_output=True, text=True, timeout=60,
-                              check=False)
+            text = text.replace("@program@", PROGRAM).replace("@backup@", str(self.backup_script()))
+            (self.folder / name).write_text(text)
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", *(self.folder / name for name in names)],
+                              capture_output=True, text=True, timeout=60, check=False)
         complaints = [line for line in done.stderr.splitlines() if "rocklock" in line]
         self.assertEqual((done.returncode, complaints), (0, []), done.stderr)
 
@@ -178,6 +189,21 @@ class Units(Sandbox):
         unit, service = text.split("[Service]")
         self.assertRegex(unit, r"(?m)^StartLimitIntervalSec=0$")
         self.assertRegex(service, r"(?m)^Restart=on-failure$")
+
+    def test_systemd_reloads_the_settings_of_the_service(self):
+        text = (UNITS / "rocklock.service.in").read_text()
+        command = re.search(r"^ExecReload=(.*)$", text, re.MULTILINE).group(1)
+        self.configuration.write_text(self.configuration.read_text() + "log-level = info\n")
+        self.state.mkdir()
+        process = self.start("serve", "--memory")
+        self.assertIn("listening on", process.stderr.readline())
+        self.configuration.write_text(self.configuration.read_text() + "log-level = debug\n")
+        subprocess.run(command.split(" ")[:-1] + [str(process.pid)], check=True)
+        line = ""
+        while "a setting was changed" not in line:
+            line = process.stderr.readline()
+            self.assertTrue(line, "the daemon has ended")
+        self.assertIn("setting=log-level before=info after=debug", line)
 
     def test_the_unit_permits_writes_to_the_backup_directory(self):
         text = (UNITS / "rocklock.service.in").read_text()
@@ -201,6 +227,15 @@ class Units(Sandbox):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.rocklock("db", "check", "--db", store).returncode, 0)
 
+    def test_the_backup_service_writes_where_the_daemon_may_write(self):
+        text = (UNITS / "rocklock-backup.service.in").read_text()
+        command = re.search(r"^ExecStart=@backup@ (.*)$", text, re.MULTILINE).group(1).split()
+        self.assertEqual(command, ["--keep", "${KEEP}", "/var/lib/rocklock/backups"])
+        self.assertRegex(text, r"(?m)^Environment=KEEP=[1-9]\d*$")
+        self.assertRegex(text, r"(?m)^ReadWritePaths=/var/lib/rocklock/backups$")
+        listens = re.search(r"^ListenStream=(.*)$", (UNITS / "rocklock.socket").read_text(), re.MULTILINE).group(1)
+        self.assertIn(f"Environment=ROCKLOCK_SOCKET={listens}\n", text)
+
     def test_options_of_the_service_are_options_of_serve(self):
         text = (UNITS / "rocklock.service.in").read_text()
         command = re.search(r"^ExecStart=@program@ (.*)$", text, re.MULTILINE).group(1).split()
@@ -210,6 +245,114 @@ class Units(Sandbox):
         self.assertIn("socket = /run/rocklock/rocklock.sock", done.stdout)
         self.assertIn("db = /var/lib/rocklock/db", done.stdout)
         self.assertIn("ListenStream=/run/rocklock/rocklock.sock", (UNITS / "rocklock.socket").read_text())
+
+
+class Backups(Scripted):
+    """The command of rocklock-backup.service, with the store and the directory of the test."""
+
+    def setUp(self):
+        super().setUp()
+        self.state.mkdir(mode=0o700)
+        self.backups = self.folder / "backups"
+        self.backups.mkdir(mode=0o700)
+        self.serve()
+        self.assertEqual(self.connect().call("Acquire", **LOCK).status, 200)
+
+    def make_backup(self, *words, script=None, environment=None):
+        return subprocess.run([script or self.backup_script(), *map(str, words)], capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=False, cwd=self.folder,
+                              env=self.environment | {"ROCKLOCK_SOCKET": str(self.socket)} | (environment or {}))
+
+    def names(self):
+        return sorted(path.name for path in self.backups.iterdir())
+
+    def test_a_backup_is_named_after_its_time_and_can_be_restored(self):
+        done = self.make_backup(self.backups)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("sound:", done.stdout)
+        name, = self.names()
+        self.assertRegex(name, r"^\d{4}-\d\d-\d\dT\d{6}Z$")
+        store = self.folder / "restored"
+        done = self.rocklock("db", "restore", self.backups / name, "--db", store)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.rocklock("db", "check", "--db", store).returncode, 0)
+
+    def test_the_newest_are_kept_and_other_files_are_left_alone(self):
+        old = [f"2020-01-0{day}T031500Z" for day in range(1, 5)]
+        others = ["2020-01-01", "notes", "2020-01-01T031500Z.damaged"]
+        for name in old + others:
+            (self.backups / name / "db").mkdir(parents=True)
+        (self.backups / "2020-01-09T031500Z.unchecked").mkdir()
+        done = self.make_backup("--keep", 3, self.backups)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = self.names()
+        self.assertEqual([name for name in names if name.startswith("2020")], sorted(old[2:] + others[:1] + others[2:]))
+        self.assertIn("notes", names)
+        self.assertEqual(len(names), 6)
+        self.assertIn(f"deleted {self.backups}/{old[0]}", done.stdout)
+
+    def test_two_backups_at_the_same_time_do_not_disturb_each_other(self):
+        # A program that waits in the middle of the first backup.
+        slow = self.folder / "slow"
+        slow.write_text('#!/bin/sh\n'
+                        f'if [ "$2" = check ]; then touch {self.folder}/checking; '
+                        f'until [ -e {self.folder}/go ]; do sleep 0.01; done; fi\n'
+                        f'exec {PROGRAM} "$@"\n')
+        slow.chmod(0o755)
+        first = subprocess.Popen([self.backup_script(slow), str(self.backups)], cwd=self.folder, text=True,
+                                 env=self.environment | {"ROCKLOCK_SOCKET": str(self.socket)},
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.started.append(first)
+        wait_until((self.folder / "checking").exists, "the first backup is checked")
+        unchecked, = self.names()
+        done = self.make_backup(self.backups)
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertIn("another backup", done.stderr)
+        self.assertEqual(self.names(), [unchecked])
+        (self.folder / "go").touch()
+        _, stderr = first.communicate(timeout=PATIENCE_S)
+        self.assertEqual(first.returncode, 0, stderr)
+        self.assertEqual(self.names(), [unchecked.removesuffix(".unchecked")])
+
+    def test_no_backup_is_deleted_if_the_daemon_does_not_respond(self):
+        (self.backups / "2020-01-01T031500Z").mkdir()
+        done = self.make_backup("--keep", 1, self.backups, environment={"ROCKLOCK_SOCKET": f"{self.folder}/none"})
+        self.assertEqual(done.returncode, 69, done.stderr)
+        self.assertEqual(self.names(), ["2020-01-01T031500Z"])
+
+    def test_a_damaged_backup_is_kept_apart_and_no_other_is_deleted(self):
+        (self.backups / "2020-01-01T031500Z").mkdir()
+        # Damages the backup between the copy and the check.
+        program = self.folder / "damaging"
+        program.write_text(f"""#!/bin/sh
+            {PROGRAM} "$@" || exit
+            if [ "$2" = backup ]; then
+                for file in "$3"/db/*.sst "$3"/db/*.log; do
+                    [ -s "$file" ] && printf 'xxxxxxxxxxxxxxxx' | dd of="$file" bs=1 seek=20 conv=notrunc 2>&1
+                done
+            fi
+            exit 0
+            """)
+        program.chmod(0o755)
+        done = self.make_backup("--keep", 1, self.backups, script=self.backup_script(program))
+        self.assertEqual(done.returncode, 70, done.stdout + done.stderr)
+        self.assertIn("no older backup was deleted", done.stderr)
+        names = self.names()
+        self.assertEqual(len(names), 2, names)
+        self.assertEqual(names[0], "2020-01-01T031500Z")
+        self.assertTrue(names[1].endswith("Z.damaged"), names)
+
+    def test_invalid_arguments_are_refused(self):
+        for words, message in ((("--keep", "0", self.backups), "write 1 or more"),
+                               (("--keep", "x", self.backups), "write 1 or more"),
+                               (("backups",), "not an absolute path"),
+                               ((), "usage"), (("--keep",), "usage")):
+            done = self.make_backup(*words)
+            self.assertEqual((done.returncode, self.names()), (64, []), words)
+            self.assertIn(message, done.stderr)
+        done = self.make_backup(self.folder / "none")
+        self.assertEqual(done.returncode, 66)
+        self.assertIn("there is no directory", done.stderr)
 
 
 if __name__ == "__main__":

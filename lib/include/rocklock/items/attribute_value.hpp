@@ -1,10 +1,11 @@
 // AttributeValue: a value of one of DynamoDB's ten types. Item: a map from attribute names to
 // values.
 //
-// Values have value semantics: they are copied, moved and compared as a whole. The types guarantee
-// only their own invariants (sets have no duplicates, names in a map are unique). Limits that
-// depend on the use of a value (size, depth, names, keys) are checked when an item is written. At
-// every depth, numbers are compared by value and sets independently of their order.
+// Values are copied, moved and compared as a whole. The types guarantee only their own invariants:
+// sets have no duplicates, and the names in a map are unique. The limits that depend on the use of
+// a value (size, depth, names, keys) are checked when an item is written. In every comparison, also
+// of nested values, numbers are compared by value, and the order of the members of a set does not
+// matter.
 #pragma once
 
 #include <compare>
@@ -26,7 +27,8 @@
 
 namespace rocklock {
 
-// In the order of the alternatives of AttributeValue::Data. Stored on disk by number.
+// The types, in the order of the alternatives of AttributeValue::Data. They are stored on disk by
+// number.
 enum class AttributeType : std::uint8_t {
     string,
     number,
@@ -40,12 +42,12 @@ enum class AttributeType : std::uint8_t {
     binary_set,
 };
 
-// Returns the name as in DynamoDB's JSON: S, N, B, BOOL, NULL, L, M, SS, NS, BS. The parser returns
-// none if `text` is not one of these.
+// to_string() returns the name of the type in DynamoDB's JSON: S, N, B, BOOL, NULL, L, M, SS, NS or
+// BS. The parser returns none if `text` is none of these names.
 ROCKLOCK_API std::string_view to_string(AttributeType type);
 ROCKLOCK_API std::optional<AttributeType> parse_attribute_type(std::string_view text);
 
-// Arbitrary bytes; base64 in JSON. Ordered as unsigned bytes.
+// Arbitrary bytes, which JSON contains as base64. Compared as unsigned bytes.
 struct Binary {
     std::string bytes;
 
@@ -56,8 +58,9 @@ struct Null {
     friend bool operator==(Null, Null) = default;
 };
 
-// Members without duplicates, in ascending order: strings and binaries by their bytes, numbers by
-// value. Only remove() can make a set empty; such a set must not be stored.
+// A set of values of one type. The members are in ascending order: strings and binary values by
+// their bytes, numbers by value. Only remove() can make a set empty. An empty set must not be
+// stored.
 template <typename Member>
 class AttributeSet {
 public:
@@ -72,8 +75,8 @@ public:
     bool empty() const noexcept { return members_.empty(); }
 
     bool contains(const Member& member) const noexcept;
-    // insert() adds the members of `other`, as ADD does. remove() removes them, as DELETE does, and
-    // may leave the set empty(); the caller must check.
+    // insert() adds the members of `other`, as DynamoDB's ADD does. remove() removes the members of
+    // `other`, as DynamoDB's DELETE does; the caller must check whether the set is then empty().
     void insert(const AttributeSet& other);
     void remove(const AttributeSet& other);
 
@@ -98,8 +101,9 @@ struct Attribute;
 
 using AttributeList = std::vector<AttributeValue>;
 
-// Values by name, in bytewise order of the names. All attributes are in one sorted array, and a
-// lookup is a binary search. References to values are valid until the next change of the map.
+// A map from attribute names to values, in bytewise order of the names. All attributes are in one
+// sorted array, and a lookup is a binary search. References to values are valid until the next
+// change of the map.
 class ROCKLOCK_API AttributeMap {
 public:
     AttributeMap() noexcept;
@@ -155,7 +159,8 @@ public:
     template <std::same_as<bool> Boolean>
     AttributeValue(Boolean truth) noexcept : data_(truth) {}
     AttributeValue(Null null) noexcept : data_(null) {}
-    // Explicit, because otherwise AttributeList{list} would be a list that contains a list.
+    // This constructor is explicit, because AttributeList{list} would otherwise be a list that
+    // contains `list`.
     explicit AttributeValue(AttributeList list) noexcept : data_(std::move(list)) {}
     AttributeValue(AttributeMap map) noexcept : data_(std::move(map)) {}
     AttributeValue(StringSet set) noexcept : data_(std::move(set)) {}
@@ -164,8 +169,9 @@ public:
 
     AttributeType type() const noexcept { return static_cast<AttributeType>(data_.index()); }
 
-    // T must be one of the alternatives of Data. For example: `if (const auto* text =
-    // value.get_if<std::string>())`. get_if() returns nullptr if the value has another type.
+    // is() returns whether the value has the type T, which must be one of the alternatives of Data.
+    // get_if() returns a pointer to the value, or nullptr if it has another type. For example:
+    // `if (const auto* text = value.get_if<std::string>())`.
     template <typename T>
     bool is() const noexcept {
         return std::holds_alternative<T>(data_);
@@ -179,7 +185,8 @@ public:
         return std::get_if<T>(&data_);
     }
     const Data& data() const noexcept { return data_; }
-    // Replaces the value by a T that is constructed from `arguments`. Returns a reference to it.
+    // Replaces the value by a new T, constructed from `arguments`. Returns a reference to the new
+    // T.
     template <typename T, typename... Arguments>
     T& emplace(Arguments&&... arguments) {
         return data_.template emplace<T>(std::forward<Arguments>(arguments)...);
@@ -210,13 +217,14 @@ inline const Attribute* AttributeMap::begin() const noexcept { return attributes
 inline const Attribute* AttributeMap::end() const noexcept { return begin() + attributes_.size(); }
 inline std::size_t AttributeMap::size() const noexcept { return attributes_.size(); }
 
-// Returns the order that conditions, key conditions and range keys use: two S or two B by their
-// bytes, two N by value. Returns none for all other pairs; <, <=, >, >= and BETWEEN are then false.
+// Compares two values as conditions, key conditions and range keys do: two strings or two binary
+// values by their bytes, two numbers by value. Returns none for all other pairs of types; the
+// operators <, <=, >, >= and BETWEEN are then false.
 ROCKLOCK_API std::optional<std::strong_ordering> compare(const AttributeValue& left,
                                                          const AttributeValue& right);
 
-// Returns the size that counts towards the size limits and the consumed capacity. The size of an
-// item includes the names of its attributes.
+// Returns the size in bytes that counts towards DynamoDB's size limits and the consumed capacity.
+// The size of an item includes the names of its attributes.
 ROCKLOCK_API std::size_t size_bytes(const AttributeValue& value) noexcept;
 ROCKLOCK_API std::size_t size_bytes(const Item& item) noexcept;
 

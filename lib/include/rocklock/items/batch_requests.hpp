@@ -1,5 +1,5 @@
-// Requests for several items: BatchWriteItem, BatchGetItem, TransactWriteItems and
-// TransactGetItems. The names are those of DynamoDB's parameters.
+// Requests for several items: DynamoDB's operations BatchWriteItem, BatchGetItem,
+// TransactWriteItems and TransactGetItems. The members correspond to DynamoDB's parameters.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,17 @@
 
 namespace rocklock {
 
-// Writes up to 25 items in one commit. If one of the writes is refused, none has an effect. Only
-// these members of a WriteItem are used: `kind` (`put` or `remove`), `table`, `item`, `proof`,
-// `expected_version` and `by`.
+// Writes up to 25 items in one commit. If one of the writes is refused, none of them has an effect.
+// Only these members of each WriteItem are used: `kind` (`put` or `remove`), `table`, `item`,
+// `proof`, `expected_version` and `by`.
 struct BatchWrite {
     std::vector<WriteItem> writes;
     ReturnCapacity return_capacity = ReturnCapacity::none;
     bool return_collection_metrics = false;
 };
 
-// The hash key of written items, in a table that has local indexes.
+// An item collection that a request has changed: all items of a table with local indexes that have
+// one hash key. `key` contains only the hash key.
 struct WrittenCollection {
     std::string table;
     AttributeMap key;
@@ -30,7 +31,8 @@ struct WrittenCollection {
 struct BatchWriteAnswer {
     std::vector<ConsumedCapacity> consumed;
     std::vector<WrittenCollection> collections;
-    // The writes that were throttled; the caller must retry them. Always empty without a Rehearsal.
+    // The writes that were throttled by a Rehearsal (<rocklock/items/rehearsal.hpp>); the caller
+    // must retry them. Empty without a Rehearsal.
     std::vector<WriteItem> unprocessed;
 };
 
@@ -44,7 +46,7 @@ struct BatchGet {
 
     std::vector<Keys> tables;
     ReturnCapacity return_capacity = ReturnCapacity::none;
-    // As in GetItem. If another session's lock forbids the read of one item, the whole request
+    // As in GetItem. If the lock of another session forbids the read of one item, the whole request
     // fails.
     std::optional<LockProof> proof;
 };
@@ -55,26 +57,26 @@ struct BatchGetAnswer {
         std::vector<Item> items;
     };
 
-    // One element for each table of the request, in the same order. Keys without an item are
-    // omitted.
+    // One element for each table of the request, in the order of the request. Keys for which no
+    // item exists are omitted.
     std::vector<Items> tables;
-    // The keys that were not read because the response reached 16 MB; the caller must request them
-    // again.
+    // The keys that were not read because the response reached 16 MB, or because a Rehearsal
+    // throttled them. The caller must request them again.
     std::vector<BatchGet::Keys> unprocessed;
     std::vector<ConsumedCapacity> consumed;
 };
 
 struct TransactWrite {
     std::vector<WriteItem> actions;
-    // The idempotency token: 1 to 36 characters. If an equal request with the same token succeeded
-    // within the last ten minutes, this request succeeds and has no effect.
+    // The idempotency token: 1 to 36 bytes. If an equal request with the same idempotency token
+    // succeeded within the last ten minutes, this request succeeds and has no effect.
     std::optional<std::string> token;
     ReturnCapacity return_capacity = ReturnCapacity::none;
     bool return_collection_metrics = false;
     // The effect of the commit on the grants that permitted the actions.
     AfterSave after = AfterSave::keep;
-    // As WriteItem::from_draft. Each draft must belong to a principal whose grant permitted an
-    // action.
+    // The drafts that this transaction saves; see WriteItem::from_draft. Each draft must belong to
+    // a principal whose grant permits one of the actions.
     std::vector<DraftId> from_drafts;
 };
 
@@ -83,17 +85,17 @@ struct TransactWriteAnswer {
     std::uint64_t version = 0;
     std::vector<ConsumedCapacity> consumed;
     std::vector<WrittenCollection> collections;
-    // Whether an equal request with the same token had already succeeded. If so, no item was
-    // written, and `consumed` is the capacity for reading the items.
+    // Whether an equal request with the same idempotency token had already succeeded. If so, this
+    // request wrote no item, and `consumed` is the capacity for reading the items.
     bool replayed = false;
 };
 
 // Reads up to 100 items from one snapshot. The members `proof` and `return_capacity` of each
-// GetItem are ignored; the members of this request apply to all of them.
+// GetItem are ignored; the members of TransactGet with these names apply to all items.
 struct TransactGet {
     std::vector<GetItem> gets;
     ReturnCapacity return_capacity = ReturnCapacity::none;
-    // As in GetItem. If another session's lock forbids the read of one item, the whole request
+    // As in GetItem. If the lock of another session forbids the read of one item, the whole request
     // fails.
     std::optional<LockProof> proof;
 };

@@ -1,21 +1,22 @@
-// Drafts: the stored copies of writes that were refused because the client had lost its lock.
+// Drafts: stored copies of writes that were refused because the client had lost its lock.
 //
 // A write that arrives after its lock was lost is refused, because another session may hold the
 // lock. If LockClass::drafts is set for the resource, the refused write is stored as a draft of the
-// principal before the refusal is reported. The principal can read the draft, write it again under
-// a new lock, or discard it. A write of more than 512 KB is refused without a draft. A draft
-// changes no item.
+// principal that held the lock. The draft is stored before the client receives the error. The
+// principal can read the draft, write it again under a new lock, or discard it. A draft does not
+// change the item. Writes of more than 512 KB are not stored as drafts.
 //
 //     if (const auto saved = tables.write_item(late); !saved && saved.error().drafts > 0) {
 //         for (const Draft& draft : tables.list_drafts({"ann"})->drafts) offer(draft);
 //     }
 //
-// A draft is deleted when it is taken, discarded or saved again (WriteItem::from_draft), when its
-// age reaches limits::draft_age, or when its principal has limits::drafts_per_principal newer
-// drafts.
+// A draft is deleted in one of these cases: it is taken, discarded or saved again
+// (WriteItem::from_draft); its age reaches Retention::draft_age; or its principal has
+// Retention::max_principal_drafts newer drafts of writes of the same user (LockProof::user).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,8 @@
 
 namespace rocklock {
 
-// One refused write of one item. If several writes with the same lost token are refused for one
-// item, only the last one is kept.
+// One refused write of one item. If several writes of one item are refused and present the same
+// lost token, only the last of them is kept.
 struct Draft {
     DraftId id{};
     // The principal that held the lost lock.
@@ -36,8 +37,8 @@ struct Draft {
     Token token{};
     // The resource to which the item belongs.
     std::string resource;
-    // The write as it was requested: for a put, the whole item; for other writes, the key and the
-    // update; and in both cases the conditions and `expected_version`. No other members are set.
+    // The write as it was requested. These members are set: the kind and the table; for a put the
+    // whole item, for other kinds the key and the update; the conditions; and `expected_version`.
     WriteItem write;
 };
 
@@ -48,6 +49,11 @@ struct DraftsRequest {
     std::uint32_t limit = limits::drafts_per_principal;
     // The `next` of the previous page; none for the first page.
     DraftId next{};
+    // If set, only drafts that were kept for sessions that this user opened are returned. Servers
+    // set it, because any client can use the name of any principal. After Database::connect() it
+    // must be none, because the daemon itself selects the drafts by the user that opened the
+    // session.
+    std::optional<std::uint32_t> only_of{};
 };
 
 struct DraftPage {

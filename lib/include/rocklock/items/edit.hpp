@@ -1,5 +1,5 @@
-// The request and the result of Session::begin_edit(), which locks and reads the items that a user
-// edits for minutes. docs/editing.md describes the steps of an edit.
+// The items in the request and in the result of Session::begin_edit(), which locks and reads the
+// items that a user is going to edit. docs/editing.md describes the steps of an edit.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace rocklock {
 struct ItemToLock {
     std::string table;
     AttributeMap key;
-    // At most one of `mode` and `to` may be set. If neither is set, `to` is `edit`.
+    // At most one of `mode` and `to` may be set. If neither is set, `to` is Intent::edit.
     std::optional<Mode> mode{};
     std::optional<Intent> to{};
 };
@@ -28,9 +28,10 @@ struct ItemUnderLock {
     AttributeMap key;
     // None if the item does not exist.
     std::optional<AttributeMap> item;
-    // For WriteItem::expected_version. 0 if the item does not exist.
+    // The version of the item, which a later write can present as WriteItem::expected_version. 0 if
+    // the item does not exist.
     std::uint64_t version = 0;
-    // The last write of the item, if that write named its principal.
+    // The principal and the time of the last write, if that write named its principal.
     std::optional<LastWrite> last_write;
 };
 

@@ -1,5 +1,6 @@
-// The conditions, updates, projections and key conditions of a request: as expressions, or as
-// DynamoDB's legacy parameters. Names and texts are those of DynamoDB's documentation.
+// The conditions, updates, projections and key conditions of a request, either as expressions or as
+// DynamoDB's legacy parameters. DynamoDB's documentation defines the parameters and the syntax of
+// the expressions.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ struct ValuePlaceholder {
     AttributeValue value;
 };
 
-// An absent list is allowed, but an empty list is an error, as in DynamoDB.
+// The placeholders of a request. An absent list is allowed; an empty list is an error, as in
+// DynamoDB.
 struct Placeholders {
     std::optional<std::vector<NamePlaceholder>> names;
     std::optional<std::vector<ValuePlaceholder>> values;
@@ -55,8 +57,9 @@ struct AttributeCondition {
     std::vector<AttributeValue> values;
 };
 
-// An element of Expected. It requires a value (`value`), the existence or absence of the attribute
-// (`exists`), or that a comparison is true (`comparison` with `values`).
+// An element of Expected. It requires one of the following: that the attribute has the value
+// `value`; that the attribute exists or does not exist (`exists`); or that a comparison is true
+// (`comparison` with `values`).
 struct ExpectedAttribute {
     std::string attribute;
     std::optional<AttributeValue> value;
@@ -65,8 +68,8 @@ struct ExpectedAttribute {
     std::optional<std::vector<AttributeValue>> values;
 };
 
-// An element of AttributeUpdates. `remove` is DynamoDB's DELETE: with a value it removes members
-// from a set, without a value it removes the attribute.
+// An element of AttributeUpdates. `remove` is DynamoDB's action DELETE. With a value, `remove`
+// removes members from a set; without a value, it removes the attribute.
 struct AttributeUpdate {
     enum class Action : std::uint8_t { put, add, remove };
     std::string attribute;
@@ -74,7 +77,8 @@ struct AttributeUpdate {
     std::optional<AttributeValue> value;
 };
 
-// The parameters of all operations. An operation ignores the parameters that it does not have.
+// The parameters of all operations. An operation ignores parameters that it does not have in
+// DynamoDB.
 struct ExpressionParameters {
     std::optional<std::string> update;
     std::optional<std::string> condition;

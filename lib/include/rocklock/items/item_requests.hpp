@@ -1,6 +1,6 @@
-// Requests that write or read single items, and requests that read several items by their keys:
-// PutItem, UpdateItem, DeleteItem, GetItem, Query and Scan. The names are those of DynamoDB's
-// parameters.
+// Requests that write or read single items, and requests that read the items of a range: DynamoDB's
+// operations PutItem, UpdateItem, DeleteItem, GetItem, Query and Scan. The members correspond to
+// DynamoDB's parameters.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace rocklock {
 
-// Whether a response reports the capacity that the request would have consumed: `total` for each
-// table, `indexes` also for each index.
+// Whether a response reports the capacity that the request would have consumed in DynamoDB: `none`
+// does not, `total` reports it for each table, and `indexes` also for each index.
 enum class ReturnCapacity : std::uint8_t { none, total, indexes };
 
-// In DynamoDB's capacity units. `table_units` and the units by index name are set only if the
-// request asked for `indexes`.
+// The consumed capacity of one table, in DynamoDB's capacity units. `table_units` and the two maps,
+// from the name of an index to its units, are set only if the request has ReturnCapacity::indexes.
 struct ConsumedCapacity {
     std::string table;
     double units = 0;
@@ -33,64 +33,67 @@ struct ConsumedCapacity {
 
 enum class ReturnValues : std::uint8_t { none, all_old, updated_old, all_new, updated_new };
 
-// PutItem, UpdateItem and DeleteItem; in a transaction also ConditionCheck.
+// The operations PutItem, UpdateItem and DeleteItem; in a transaction also a ConditionCheck.
 //
-// The key names one item. The condition is evaluated on this item, and the item is then replaced,
-// changed or deleted, in one atomic step.
+// The key identifies one item. In one atomic step, the condition is evaluated on this item, and the
+// item is then replaced, changed or deleted. A ConditionCheck only evaluates the condition.
 struct WriteItem {
     enum class Kind : std::uint8_t { put, update, remove, check };
 
     Kind kind = Kind::put;
     std::string table;
-    // For `put` the whole item, otherwise the key.
+    // For `put`, the whole item; for the other kinds, the key.
     AttributeMap item;
     ExpressionParameters expressions;
     ReturnValues return_values = ReturnValues::none;
-    // If the condition fails, whether the error contains the item.
+    // Whether the error contains the item if the condition fails.
     bool return_item_on_failure = false;
     ReturnCapacity return_capacity = ReturnCapacity::none;
     bool return_collection_metrics = false;
-    // If the proof has a token, the write is committed only if its grant is live and has mode
-    // `write` or `exclusive`; for a bound table, the grant must also cover the item. A proof
-    // without a token is used for bound tables only.
+    // The proof of the lock under which the item is written. If the proof has a token, the write is
+    // committed only if the token's grant has not ended and has mode `write` or `exclusive`. For a
+    // bound table, the grant must also cover the item. If the proof has no token, it is ignored
+    // unless the table is bound.
     std::optional<LockProof> proof;
-    // The version that the item must have, as an earlier response reported it; 0 if the item must
-    // not exist. If the version differs, the write fails with condition_failed.
+    // The version that the item must have: a version that an earlier response contained, or 0 if
+    // the item must not exist. If the item has another version, the write fails with
+    // condition_failed.
     std::optional<std::uint64_t> expected_version;
-    // The principal that writes. It is stored with the item and reported to clients that find the
+    // The principal that writes. It is stored with the item, and reported to clients that find the
     // item changed. At most limits::name_bytes. If a grant permits the write, the principal of the
-    // grant's session is stored instead.
+    // grant's session is used instead.
     std::string by;
     // The effect of the commit on the grant that permitted the write. In a transaction,
     // TransactWrite::after applies instead.
     AfterSave after = AfterSave::keep;
-    // The draft that this write saves: the same commit deletes it. It must belong to the principal
-    // whose grant permits the write. If it does not exist any more, the write fails with
-    // resource_not_found. In a transaction, TransactWrite::from_drafts applies instead; in a batch,
-    // it is ignored.
+    // The draft that this write saves; the commit of the write also deletes the draft. The draft
+    // must belong to the principal whose grant permits the write. If the draft does not exist any
+    // more, the write fails with resource_not_found. In a transaction, TransactWrite::from_drafts
+    // applies instead. In a batch, this member is ignored.
     std::optional<DraftId> from_draft;
 };
 
 struct WriteAnswer {
-    // The attributes that `return_values` selects; none if it selects no attribute.
+    // The attributes that WriteItem::return_values selects; none if it selects no attribute.
     std::optional<Item> attributes;
-    // The version of the item after this write. Every write increases it. 0 if the item does not
-    // exist now.
+    // The version of the item after this write. Every write increases the version of its item. 0 if
+    // the item does not exist after this write.
     std::uint64_t version = 0;
     std::optional<ConsumedCapacity> consumed;
-    // The hash key, if the request asked for metrics and the table has local indexes.
+    // The hash key of the item, if WriteItem::return_collection_metrics is set and the table has
+    // local indexes.
     std::optional<AttributeMap> collection_key;
 };
 
 struct GetItem {
     std::string table;
     AttributeMap key;
-    // Affects only the reported capacity: every read returns the latest committed state.
+    // Affects only the reported capacity. Every read returns the latest committed state.
     bool consistent = false;
     ExpressionParameters expressions{};
     ReturnCapacity return_capacity = ReturnCapacity::none;
-    // For bound tables: the session of the proof may read the items that it holds in mode
-    // `exclusive`.
+    // For bound tables: the proof of a session that may then read items whose resources it holds in
+    // mode `exclusive`.
     std::optional<LockProof> proof{};
 };
 
@@ -113,7 +116,7 @@ enum class Select : std::uint8_t {
 // The options that Query and Scan have in common.
 struct PageOptions {
     std::optional<std::string> index;
-    // As in GetItem; must be false for a global index.
+    // As in GetItem. Must be false for a global index.
     bool consistent = false;
     // The maximum number of items that are read, before the filter is applied.
     std::optional<std::int64_t> limit;
@@ -135,8 +138,8 @@ struct Query {
     bool forward = true;
 };
 
-// Reads all items of a table or an index, or those of one of `total_segments` segments (`segment`
-// counts from 0). Items with the same hash key are adjacent.
+// Reads all items of a table or of an index, or one of `total_segments` segments of them; the first
+// segment has the number 0. Items with the same hash key are adjacent.
 struct Scan {
     std::string table;
     ExpressionParameters expressions;
@@ -148,14 +151,15 @@ struct Scan {
 // A page ends at PageOptions::limit, after 1 MB of items, or after 20,000 items (2,000 items of a
 // system table).
 struct Page {
-    // Empty if the request selected only the count.
+    // Empty if the request has Select::count.
     std::vector<Item> items;
-    // The number of items that passed the filter, and the number of items that were read.
+    // `count` is the number of items that passed the filter, `scanned` the number of items that
+    // were read.
     std::size_t count = 0;
     std::size_t scanned = 0;
-    // If the page ended before the end of the range was reached: the key of the last item that was
-    // read. Otherwise none. If the last item of the range fills the page, `last_key` is set and the
-    // next page is empty.
+    // The key of the last item that was read, if the page ended before the end of the range was
+    // reached; otherwise none. If the last item of the range fills the page, `last_key` is set, and
+    // the next page is empty.
     std::optional<AttributeMap> last_key;
     std::optional<ConsumedCapacity> consumed;
 };

@@ -1,10 +1,10 @@
 // Number: DynamoDB's exact decimal numbers.
 //
 // A number is 0, or it has up to 38 significant digits and a magnitude from 1E-130 to
-// 9.9999999999999999999999999999999999999E+125. No operation rounds: if a result does not fit, the
-// operation fails. A number is stored as a coefficient of 127 bits without trailing zeros, and a
-// power of ten. 1, 1.0 and 10e-1 therefore have the same representation, and equality and hashing
-// are numeric.
+// 9.9999999999999999999999999999999999999E+125. No operation rounds: if a result would have more
+// digits or a magnitude outside this range, the operation fails. A number is stored as a
+// coefficient of 127 bits without trailing zeros, and a power of ten. 1, 1.0 and 10e-1 therefore
+// have the same representation, are equal, and have the same hash.
 #pragma once
 
 #include <compare>
@@ -24,11 +24,12 @@ namespace rocklock {
 class ROCKLOCK_API Number {
 public:
     static constexpr int max_digits = 38;
-    // The decimal exponent of the first digit of the smallest and of the largest number.
+    // The decimal exponent of the first digit of the smallest and of the largest positive number.
     static constexpr int min_magnitude = -130;
     static constexpr int max_magnitude = 125;
 
-    // The sign, the two halves of the coefficient, and the power of ten by which it is multiplied.
+    // The sign, the two halves of the coefficient, and the exponent of the power of ten by which
+    // the coefficient is multiplied.
     struct Parts {
         std::uint64_t high = 0;
         std::uint64_t low = 0;
@@ -54,7 +55,7 @@ public:
     //                                   significant digits, or has a magnitude outside the range
     static Result<Number> parse(std::string_view text);
 
-    // Returns the number as DynamoDB's responses contain it: in plain decimal form, without an
+    // Returns the text of the number in the form of DynamoDB's responses: plain decimal, without an
     // exponent, a plus sign, superfluous zeros or a trailing point.
     std::string to_string() const;
     // Appends to_string() to `out`.
@@ -66,7 +67,8 @@ public:
     bool is_negative() const noexcept { return parts_.negative; }
     Number operator-() const noexcept;
 
-    // Returns the number as an integer, or none if it has a fraction or does not fit.
+    // Returns the number as an integer, or none if it has a fraction or is outside the range of the
+    // type.
     std::optional<std::int64_t> to_int64() const noexcept;
 
     // Returns the size that counts towards the size of an item: 1, plus 1 for each pair of digits
@@ -76,7 +78,7 @@ public:
     std::size_t hash() const noexcept;
 
     const Parts& parts() const noexcept { return parts_; }
-    // Returns none if `parts` is not the parts() of any number.
+    // Returns the number with these parts(), or none if there is no such number.
     static std::optional<Number> from_parts(const Parts& parts) noexcept;
 
     friend bool operator==(const Number&, const Number&) noexcept = default;
@@ -94,7 +96,8 @@ private:
     Parts parts_;
 };
 
-// Return the exact sum and the exact difference, as `SET a = b + c`, `SET a = b - c` and `ADD` do.
+// Return the exact sum and the exact difference, which the update expressions `SET a = b + c`,
+// `SET a = b - c` and `ADD` need.
 //
 // Errors, with DynamoDB's messages: invalid_argument  the result has more than 38 digits, or a
 //                                   magnitude outside the range

@@ -1,5 +1,5 @@
-// Rehearsal: simulates faults and delays that the DynamoDB service has and Rocklock does not have,
-// so that programs can be tested with them. docs/rehearsal.md describes each one.
+// Rehearsal: simulates faults and delays that occur with the DynamoDB service and not with
+// Rocklock, so that programs can be tested with them. docs/rehearsal.md describes each fault.
 #pragma once
 
 #include <chrono>
@@ -7,23 +7,23 @@
 
 namespace rocklock {
 
-// All faults are off by default. With the same seed, the same sequence of requests gets the same
-// faults.
+// The faults to simulate. All are off by default. If a sequence of requests is repeated with the
+// same seed, it gets the same faults.
 struct Rehearsal {
     std::uint64_t seed = 1;
-    // Query and Scan of a global index return the state that the index had at this time before the
-    // request.
+    // Query and Scan of a global index read an earlier state of the index. This is the age of that
+    // state at the time of the request.
     std::chrono::milliseconds index_lag{};
     // The deletion of expired items is delayed by this time.
     std::chrono::milliseconds time_to_live_lag{};
-    // After the time-to-live setting of a table was changed, further changes of it are refused for
-    // this time.
+    // After the time-to-live setting of a table was changed, further changes of the setting are
+    // refused for this time.
     std::chrono::milliseconds time_to_live_pause{};
-    // The percentage of the requests for data that are throttled. In a batch, this is decided for
-    // each element separately.
+    // The percentage of the requests for items that are throttled. Each element of a batch counts
+    // as a request of its own.
     std::uint32_t throttle_percent = 0;
-    // The percentage of the single writes and of the actions of transactions that fail with
-    // transaction_conflict.
+    // The percentage of writes that fail with transaction_conflict: writes of single items and
+    // actions of transactions.
     std::uint32_t conflict_percent = 0;
 
     bool is_on() const {

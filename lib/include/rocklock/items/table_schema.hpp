@@ -1,8 +1,8 @@
-// The requests that create, describe, change and delete tables. The names are those of DynamoDB's
-// operations and parameters.
+// The requests that create, describe, change and delete tables. The types and members correspond to
+// DynamoDB's operations and parameters.
 //
-// A table exists when CreateTable returns, and does not exist any more when DeleteTable returns. No
-// table ever has the status CREATING or DELETING.
+// A table exists when TableService::create_table() returns, and does not exist any more when
+// delete_table() returns. No table ever has DynamoDB's status CREATING or DELETING.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,8 @@ struct IndexProjection {
 
 enum class BillingMode : std::uint8_t { provisioned, pay_per_request };
 
-// Stored and described only; no request is throttled because of it.
+// The throughput of a table or a global index in units per second. It is only stored and described;
+// no request is throttled because of it.
 struct ProvisionedThroughput {
     std::int64_t read_units = 0;
     std::int64_t write_units = 0;
@@ -55,10 +56,10 @@ struct ProvisionedThroughput {
     friend bool operator==(const ProvisionedThroughput&, const ProvisionedThroughput&) = default;
 };
 
-// Throughput limits of an on-demand table or global index, in units per second: at least 1 each.
-// They are stored and described only; no request is throttled because of them.
+// The throughput limits of an on-demand table or global index, in units per second; each limit is
+// at least 1. They are only stored and described; no request is throttled because of them.
 //
-// In a change, an absent limit is unchanged, and -1 removes the limit.
+// In a request that changes the limits, an absent limit stays unchanged, and -1 removes the limit.
 struct OnDemandThroughput {
     std::optional<std::int64_t> max_read_units;
     std::optional<std::int64_t> max_write_units;
@@ -67,7 +68,7 @@ struct OnDemandThroughput {
 };
 
 // The throughput that a table or a global index supports immediately, in units per second. It is
-// stored and described only. It can never be decreased.
+// only stored and described. It can never be decreased.
 struct WarmThroughput {
     std::optional<std::int64_t> read_units;
     std::optional<std::int64_t> write_units;
@@ -75,11 +76,12 @@ struct WarmThroughput {
     friend bool operator==(const WarmThroughput&, const WarmThroughput&) = default;
 };
 
-// Encryption at rest with a key of the key management service. It is stored and described only;
-// Rocklock does not encrypt the store.
+// Encryption at rest with a key of AWS's key management service. The setting is only stored and
+// described; Rocklock does not encrypt the store.
 struct ServerSideEncryption {
     bool enabled = false;
-    // An id, an alias or an ARN. If absent, the account's default key for tables.
+    // The key: an id, an alias or an ARN (Amazon resource name). If absent, the account's default
+    // key for tables is described.
     std::optional<std::string> key;
 
     friend bool operator==(const ServerSideEncryption&, const ServerSideEncryption&) = default;
@@ -96,7 +98,7 @@ struct SecondaryIndex {
     std::optional<WarmThroughput> warm{};
 };
 
-// The price class of the table; stored and described only.
+// The price class of a table. It is only stored and described.
 enum class TableClass : std::uint8_t { standard, standard_infrequent_access };
 
 struct CreateTable {
@@ -114,26 +116,30 @@ struct CreateTable {
     std::optional<OnDemandThroughput> on_demand{};
     std::optional<WarmThroughput> warm{};
     ServerSideEncryption encryption{};
-    // The uid of a user. The bytes of the table count towards UserLimits::table_bytes of this user.
-    // If none, they count towards no limit.
+    // The uid of a user. The bytes of the table count towards the limit UserLimits::table_bytes of
+    // this user. If none, they count towards no limit.
     std::optional<std::uint32_t> user{};
 };
 
-// Makes one of these changes: the throughput of the table and of its indexes, with or without
-// `billing`; the creation or deletion of one index; the deletion protection; the table class; the
-// encryption. A request for several of these changes fails with invalid_argument. `attributes` are
-// the definitions for a new index.
+// Makes one of these changes:
+//   - the throughput of the table and of its indexes, with or without `billing`;
+//   - the creation or deletion of one index;
+//   - the deletion protection;
+//   - the table class;
+//   - the encryption.
+// A request for several of these changes fails with invalid_argument.
 struct UpdateTable {
-    // Exactly one of the members must be set.
+    // Exactly one of the three members must be set.
     struct GlobalIndexUpdate {
         std::optional<SecondaryIndex> create;
-        // The name of the index and at least one of its three throughput settings.
+        // The name of an existing index, and at least one of the three throughput settings.
         std::optional<SecondaryIndex> update;
-        // The name of the index.
+        // The name of the index to delete.
         std::optional<std::string> remove;
     };
 
     std::string table;
+    // The definitions of the key attributes of a new index.
     std::vector<AttributeDefinition> attributes;
     std::optional<BillingMode> billing;
     std::optional<ProvisionedThroughput> throughput;
@@ -146,11 +152,11 @@ struct UpdateTable {
 };
 
 enum class IndexStatus : std::uint8_t {
-    // Entries for items that existed before the index are still being added. The index cannot be
-    // read yet.
+    // Entries for items that existed before the index are still being added. The index cannot yet
+    // be read.
     creating,
     active,
-    // Deleted by the call that returned this description.
+    // The call that returned this description has deleted the index.
     deleting,
 };
 
@@ -165,7 +171,7 @@ struct IndexDescription {
     std::uint64_t entry_count = 0;
     std::uint64_t size_bytes = 0;
     OnDemandThroughput on_demand{};
-    // Only for global indexes; both members are set.
+    // Used only for global indexes; both members of WarmThroughput are then set.
     WarmThroughput warm{};
 };
 
@@ -181,29 +187,30 @@ struct TableDescription {
     std::vector<IndexDescription> local_indexes;
     std::vector<IndexDescription> global_indexes;
     bool deletion_protection = false;
-    // None if no class was ever set.
+    // None if no table class was ever set.
     std::optional<TableClass> table_class;
     // "arn:aws:dynamodb:<region>:<account>:table/<name>".
     std::string arn;
-    // The numbers of items and bytes. They are exact, except after a crash that lost changes of
-    // them: then they are the numbers at the last close(), until sweep_expired() has counted the
-    // items.
+    // The number of items and their size in bytes. Both are usually exact. If a crash has lost
+    // changes of the two numbers, they have their values from the last TableService::close() until
+    // TableService::sweep_expired() has counted the items.
     std::uint64_t item_count = 0;
     std::uint64_t size_bytes = 0;
     OnDemandThroughput on_demand{};
-    // Both members are set.
+    // Both members of WarmThroughput are set.
     WarmThroughput warm{};
-    // The time at which the table was last created as, or changed to, an on-demand table.
+    // The time at which the table last became an on-demand table, because it was created or
+    // changed. None if it never was one.
     std::optional<WallTime> on_demand_since{};
     // The ARN of the key in ServerSideEncryption, if encryption is enabled.
     std::optional<std::string> encryption_key_arn{};
 };
 
 struct ListTables {
-    // The names after this one are listed. A table with this name need not exist. Empty: lists from
-    // the first name.
+    // Only names after this name are listed. A table with this name need not exist. If empty, all
+    // names are listed.
     std::string after;
-    // 1 to 100.
+    // The maximum number of names in the page: 1 to 100. If none, 100.
     std::optional<std::int64_t> limit;
 };
 

@@ -1,5 +1,5 @@
-// The settings of a table other than its keys and indexes (time to live, tags), and the account's
-// limits. The names are those of DynamoDB's operations and parameters.
+// Time to live and tags of a table, and the limits of the account. The types and members correspond
+// to DynamoDB's operations and parameters.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,9 @@
 
 namespace rocklock {
 
-// UpdateTimeToLive. An item has expired if its value of the attribute is a number, and this number
-// of seconds since 1970 is in the past. A sweep deletes expired items; until then, they can be read
+// DynamoDB's UpdateTimeToLive. If time to live is enabled and the value of `attribute` in an item
+// is a number, this number is the time at which the item expires, in seconds since
+// 1970-01-01T00:00:00Z. A sweep (SweepExpired) deletes expired items; until then, they can be read
 // and written like other items. As in DynamoDB, an item that expired more than five years ago is
 // not deleted.
 struct UpdateTimeToLive {
@@ -22,35 +23,36 @@ struct UpdateTimeToLive {
     bool enabled = false;
 };
 
-// DescribeTimeToLive. A change takes effect immediately, so the status is never ENABLING or
-// DISABLING.
+// The result of DynamoDB's DescribeTimeToLive. A change takes effect immediately, so time to live
+// is never in DynamoDB's status ENABLING or DISABLING.
 struct TimeToLive {
     bool enabled = false;
     // Empty if time to live is disabled.
     std::string attribute;
 };
 
-// One step of a sweep. A sweep deletes the expired items of all tables and the drafts that are too
-// old.
+// The request for one step of a sweep. A sweep deletes the expired items of all tables, and the
+// drafts that are too old.
 struct SweepExpired {
     // The maximum number of items that the step examines; 0 means 1.
     std::size_t max_items = 1'000;
-    // An item is deleted only if more than this time has passed since it expired.
+    // An expired item is deleted only if more than this time has passed since its expiry.
     std::chrono::milliseconds spared{};
 };
 
 struct SweepReport {
+    // The number of items that the step has examined, and the number of those that it has deleted.
     std::size_t examined = 0;
     std::size_t removed = 0;
-    // The time until the next step is due: zero while a round is in progress, otherwise the time
-    // until the next round begins.
+    // The time until the next step is due. Zero if the sweep is not yet complete; otherwise the
+    // time until the next sweep begins.
     std::chrono::milliseconds next{};
 };
 
-// The values of tags by their keys.
+// The tags of a table: a map from their keys to their values.
 using Tags = std::map<std::string, std::string>;
 
-// `resource` is the ARN of a table, also in the two requests below.
+// In this request and in the two requests below, `resource` is the ARN of a table.
 struct TagResource {
     std::string resource;
     Tags tags;
@@ -74,8 +76,8 @@ struct TagPage {
     std::optional<std::string> next_token;
 };
 
-// DescribeLimits: the default limits of an account in DynamoDB. Rocklock only checks that the
-// provisioned throughput in a request does not exceed them.
+// The result of DynamoDB's DescribeLimits: the default limits of an account. Rocklock only checks
+// that the provisioned throughput in a request does not exceed these limits.
 struct ServiceLimits {
     std::int64_t account_read_units = 80'000;
     std::int64_t account_write_units = 80'000;

@@ -15,27 +15,29 @@ namespace rocklock {
 struct StoreFacts {
     // The time at which the store was created.
     WallTime created;
-    // Whether the store is a copy that has not been opened yet. The first open ends the sessions
-    // and grants in it.
+    // Whether the store is a copy that has not been opened yet. The first open of a copy ends all
+    // sessions and grants in it.
     bool copy = false;
     std::uint64_t sessions = 0;
     std::uint64_t ended_sessions = 0;
     std::uint64_t grants = 0;
     std::uint64_t ended_grants = 0;
     std::uint64_t classes = 0;
-    // Forced changes: breaks and steals.
+    // Rows of the audit log; see AuditRow in <rocklock/lock.hpp>.
     std::uint64_t audit_rows = 0;
-    // The largest token in any record; 0 if there is none. `token_mark` is greater than every token
-    // that was ever used.
+    // `last_token` is the largest token in any record; 0 if there is none. `token_mark` is greater
+    // than every token that was ever used. `last_version` and `version_mark` are the corresponding
+    // values for the versions of records.
     std::uint64_t last_token = 0;
     std::uint64_t token_mark = 0;
     std::uint64_t last_version = 0;
     std::uint64_t version_mark = 0;
-    // The number of times that the store was opened after a restart of the machine or a possible
-    // loss of writes.
+    // The number of opens of the store after a restart of the machine or after a possible loss of
+    // writes.
     std::uint32_t boot_epoch = 0;
-    // Whether the last run ended with a failed write or sync.
+    // Whether the store failed in an earlier run and has not been recovered since.
     bool suspect = false;
+    // The number of files in the RocksDB database, and their total size.
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
 };
@@ -51,23 +53,24 @@ struct StoreReport {
 // not_a_store, read_only, newer_format, corrupt, io_error.
 ROCKLOCK_API Result<StoreFacts> inspect_store(const std::string& directory);
 
-// As inspect_store(), and also reads every byte: verifies the checksums of all files, decodes every
-// record, and checks the invariants of the lock table that the records form. No process may have
-// the store open. Problems of the store are returned in the report; an error means that the store
-// could not be read.
-// Errors: store_in_use (with the pid), and those of inspect_store().
+// As inspect_store(), but also reads every byte of the store: verifies the checksums of all files,
+// decodes every record, and checks the invariants of the lock table that the records form. No
+// process may have the store open. The report describes any damage of the store. An error means
+// that the store could not be read.
+//
+// Errors: store_in_use (with the pid), and those of inspect_store() except corrupt.
 ROCKLOCK_API Result<StoreReport> check_store(const std::string& directory);
 
-// Restores the store from `backup` to `directory`, which must not exist or must be empty. `backup`
-// is a copy, or the directory of a store that is not open. The first open of the restored store
-// ends all sessions and grants in it (`broken`, reason "restored"), and new tokens are greater than
-// every token that may have been issued after the copy was made. If the restore is interrupted,
-// `directory` contains no store, and the restore can be repeated.
+// Restores a store from `backup` to `directory`, which must not exist or must be empty. `backup` is
+// the directory of a copy, or of a store that is not open. The first open of the restored store
+// ends all sessions and grants in it (`broken`, reason "restored"). New tokens are then greater
+// than every token that the original store may have issued after the copy was made. If the restore
+// is interrupted, `directory` contains no store, and the restore can be repeated.
 //
-// Calls `progress` with the number of copied bytes and their total.
+// Calls `progress` with the number of bytes that have been copied and the total number.
 //
-// Errors: invalid_argument (`directory` is not empty), no_space, and those of check_store() for
-// `backup`.
+// Errors: invalid_argument (`directory` is not empty), no_space, corrupt (`backup` is damaged), and
+// those of check_store() for `backup`.
 ROCKLOCK_API Result<void> restore_store(
     const std::string& backup, const std::string& directory,
     const std::function<void(std::uint64_t done, std::uint64_t whole)>& progress = {});

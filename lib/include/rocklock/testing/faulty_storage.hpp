@@ -1,13 +1,15 @@
 // A store in memory with injected failures, losses and torn writes, for tests.
 //
-// It models a disk as an image of the synced data, a log of the writes since then, and the queue.
+// It models a disk with three parts: the image has the synced data, the log has the commits that
+// were written after the last sync, and the queue has the commits that are not yet written.
 //
 //     enqueue() ──► queue ──write──► log: written,           ──sync──► image: synced,
 //                                    survives the process              survives a power cut
 //
-// A crash creates a new store from the data that survives: the image and a part of the log. The log
-// consists of bytes, one record with length and checksum per commit, so a power cut may end it at
-// any byte. A torn record and all records after it are ignored.
+// To simulate a crash, the reopen_ functions create a new store from the data that survives: the
+// image and the beginning of the log. The log is a sequence of bytes with one record per commit; a
+// record has a length and a checksum. A power cut may end the log at any byte. An incomplete or
+// damaged record and all records after it are ignored.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +26,16 @@
 namespace rocklock::testing {
 
 // Threads:  thread-safe with `Pump::in_wait`; one thread with `Pump::by_hand`.
-// Lifetime: borrows the clock. A store that reopen_...() returned does not refer to its original.
+// Lifetime: borrows the clock. A store that a reopen_ function returned does not refer to the store
+//           that it was made from.
 class ROCKLOCK_API FaultyStorage final : public Storage {
 public:
     enum class Pump : std::uint8_t {
-        // As in other stores, wait() writes and syncs.
+        // wait() writes and syncs, as in other stores.
         in_wait,
-        // Commits are processed only by write_next(), sync() and pump(), for a simulator that
-        // decides when they are written. wait() may be called only for deferred commits and for
-        // those that are done(); otherwise an assertion fails. close() calls pump().
+        // Only write_next(), sync(), pump() and close() write and sync, so that a simulator decides
+        // when commits are written. wait() may be called only for deferred commits and for commits
+        // that are done(); otherwise an assertion fails.
         by_hand,
     };
 
@@ -49,32 +52,36 @@ public:
     Result<void> mark_sound() override;
     Result<void> close() override;
 
-    // Checks and writes the first `count` queued commits. Errors: those that fail_nth() has set;
-    // after an error, the store has failed.
+    // Checks the preconditions of the first `count` queued commits, and writes these commits.
+    // Errors: those that fail_nth() has set; after an error, the store has failed.
     Result<void> write_next(std::size_t count = 1);
     // Syncs all written commits.
     Result<void> sync();
     // Writes and syncs all queued commits.
     Result<void> pump();
 
+    // Return the number of queued commits, and the numbers of the last written and the last synced
+    // commit.
     std::size_t queued() const;
     CommitNumber written_through() const;
     CommitNumber synced_through() const;
 
-    // The calls that can fail, each with its own counter. A write is counted for each commit that
-    // changes data. A read is a get(), a scan(), a step of its cursor, or the check of a
-    // precondition.
+    // The kinds of calls that can fail. Each kind has its own counter. A `write` is counted for
+    // each commit that changes data. A `read` is a get(), a scan(), a step of a cursor, or the
+    // check of a precondition.
     enum class Call : std::uint8_t { enqueue, write, sync, read };
 
-    // Makes the `nth` later call of this kind fail once; 1 is the next call. After a failure of a
-    // call other than `read`, the store has failed. A commit whose write or sync failed may still
-    // survive, because its bytes are in the log.
+    // Makes the `nth` call of this kind after now fail once; 1 is the next call. If that call is an
+    // enqueue(), a write, a sync or the check of a precondition, the store has then failed. There
+    // is one exception: the error `corrupt` in the check of a key outside of the lock state fails
+    // only that commit. A commit whose write or sync failed may still survive a crash, because its
+    // bytes are in the log.
     void fail_nth(Call call, std::uint64_t nth,
                   Error error = Error(ErrorCode::io_error, "a planned failure"));
     // Returns the number of calls of this kind since the store was created.
     std::uint64_t calls(Call call) const;
 
-    // Returns the log: the data that is written but not synced.
+    // Returns the bytes of the log: the commits that are written and not yet synced.
     std::string log() const;
     // Returns the end of each commit in the log, as an offset in bytes.
     std::vector<std::size_t> log_ends() const;

@@ -1,4 +1,4 @@
-// A clock for tests. Its time changes only by calls of its functions.
+// A clock for tests. Its time changes only when the test calls a function that sets it.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace rocklock::testing {
 
-// The boot clock, the wall clock and the boot id are set independently, as on a machine where an
-// administrator sets the wall clock.
+// The boot clock, the wall clock and the boot id can be set independently of each other, as on a
+// machine on which an administrator sets the wall clock.
 //
 // Threads: thread-safe.
 class ROCKLOCK_API SimulatedClock final : public Clock {
@@ -24,7 +24,7 @@ public:
     // Advances both clocks by `duration`, which must not be negative.
     void advance(std::chrono::nanoseconds duration);
 
-    // Sets the boot clock. It must not go back without reboot().
+    // Sets the boot clock, which must not go back; reboot() can set it back.
     void set_boot(BootTime boot);
     void set_wall(WallTime wall);
     // Moves the wall clock by `by`, as a correction of a wrong clock or a leap second does.
@@ -38,7 +38,7 @@ public:
 private:
     std::mutex mutex_;
     BootTime boot_;
-    // Has a finer resolution than WallTime, so that small steps are added exactly.
+    // In nanoseconds, although WallTime has milliseconds, so that short advances add up exactly.
     std::chrono::sys_time<std::chrono::nanoseconds> wall_;
     std::string boot_id_;
 };

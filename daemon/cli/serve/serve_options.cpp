@@ -1,0 +1,262 @@
+#include "daemon/cli/serve/serve_options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "daemon/cli/manager_choice.hpp"
+#include "daemon/cli/serve/user_limits.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
+
+constexpr std::array<std::pair<const char*, const char*>, 24> operation_defaults = {
+    {{"http", ""},
+     {"admin-group", ""},
+     {"principal-from-uid", "off"},
+     {"max-connections", "20000"},
+     {"slow-wait", "5s"},
+     {"stall-timeout", "60s"},
+     {"reserve-bytes", "64000000"},
+     {"log-format", "text"},
+     {"log-level", "info"},
+     {"log-file", ""},
+     {"max-log-bytes", "10000000"},
+     {"history-age", "24h"},
+     {"max-history-records", "1000000"},
+     {"draft-age", "30d"},
+     {"max-principal-drafts", "1000"},
+     {"audit-age", "0"},
+     {"max-audit-rows", "0"},
+     {"region", "local"},
+     {"sweep-period", "10s"},
+     {"throttle", "0%"},
+     {"conflict", "0%"},
+     {"index-lag", "0"},
+     {"ttl-lag", "0"},
+     {"rehearsal-seed", "1"}}};
+
+std::vector<std::string> words_in(const std::string& list) {
+    std::vector<std::string> words;
+    std::string word;
+    for (const char letter : list + ",") {
+        if (letter != ',' && letter != ' ') {
+            word += letter;
+        } else if (!word.empty()) {
+            words.push_back(std::exchange(word, {}));
+        }
+    }
+    return words;
+}
+
+// Reads the settings of access, limits and logging.
+Result<void> read_operation(const Settings& settings, ServerOptions& options) {
+    options.http = words_in(settings.get("http", "").value);
+    options.admin_group = settings.get("admin-group", "").value;
+    const auto rule = settings.choice("principal-from-uid", "off", {"off", "require", "prefix"});
+    if (!rule) return rule.error();
+    if (*rule == "require") options.principal_from_uid = PrincipalFromUid::require;
+    if (*rule == "prefix") options.principal_from_uid = PrincipalFromUid::prefix;
+    const auto limit = settings.number("max-connections", "20000", {1, 1'000'000});
+    if (!limit) return limit.error();
+    options.max_connections = static_cast<int>(*limit);
+    const auto connections = read_max_user_connections(settings);
+    if (!connections) return connections.error();
+    options.live.max_user_connections = *connections;
+    const auto buffers = read_max_user_buffer_bytes(settings);
+    if (!buffers) return buffers.error();
+    options.live.max_user_buffer_bytes = *buffers;
+    const auto user_limits = read_user_limits(settings, options.store);
+    if (!user_limits) return user_limits.error();
+    options.live.user_limits = *user_limits;
+    const auto slow_wait = settings.duration("slow-wait", "5s");
+    if (!slow_wait) return slow_wait.error();
+    options.live.slow_wait = *slow_wait;
+    const auto stall_timeout = settings.duration("stall-timeout", "60s");
+    if (!stall_timeout) return stall_timeout.error();
+    options.stall_timeout = *stall_timeout;
+    const auto reserve = settings.number("reserve-bytes", "64000000", {0, max_number});
+    if (!reserve) return reserve.error();
+    options.live.reserve_bytes = static_cast<std::uint64_t>(*reserve);
+    return {};
+}
+
+// Reads the settings of the log.
+Result<void> read_log(const Settings& settings, ServerOptions& options) {
+    const auto format = settings.choice("log-format", "text", {"text", "logfmt", "json"});
+    if (!format) return format.error();
+    if (*format != "text") {
+        options.log_format = *format == "json" ? LogFormat::json : LogFormat::logfmt;
+    }
+    const auto level = settings.choice("log-level", "info", {"debug", "info", "warning", "error"});
+    if (!level) return level.error();
+    if (*level == "debug") options.live.log_level = LogLevel::debug;
+    if (*level == "warning") options.live.log_level = LogLevel::warning;
+    if (*level == "error") options.live.log_level = LogLevel::error;
+    options.log_file = absolute_path(settings.get("log-file", "").value);
+    const auto bytes = settings.number("max-log-bytes", "10000000", {4'096, max_number});
+    if (!bytes) return bytes.error();
+    options.max_log_bytes = static_cast<std::uint64_t>(*bytes);
+    return {};
+}
+
+// Reads how long the history, drafts and the audit log are kept.
+Result<void> read_retention(const Settings& settings, Retention& retention) {
+    for (const auto& [name, standard, age] :
+         {std::tuple("history-age", "24h", &Retention::history_age),
+          std::tuple("draft-age", "30d", &Retention::draft_age),
+          std::tuple("audit-age", "0", &Retention::audit_age)}) {
+        const auto given = settings.duration(name, standard);
+        if (!given) return given.error();
+        retention.*age = *given;
+    }
+    const auto records = settings.number("max-history-records", "1000000", {0, max_number});
+    if (!records) return records.error();
+    retention.max_history_records = static_cast<std::uint64_t>(*records);
+    const auto drafts = settings.number("max-principal-drafts", "1000",
+                                        {1, std::int64_t{limits::drafts_per_principal}});
+    if (!drafts) return drafts.error();
+    retention.max_principal_drafts = static_cast<std::uint32_t>(*drafts);
+    const auto rows = settings.number("max-audit-rows", "0", {0, max_number});
+    if (!rows) return rows.error();
+    retention.max_audit_rows = static_cast<std::uint64_t>(*rows);
+    auto checked = check_retention(retention);
+    if (checked) return checked;
+    auto error = std::move(checked).error();
+    error.message += "; change history-age, draft-age or audit-age";
+    return error;
+}
+
+// Reads the settings of tables.
+Result<void> read_tables(const Settings& settings, ServerOptions& options) {
+    const auto period = settings.duration("sweep-period", "10s");
+    if (!period) return period.error();
+    if (period->count() == 0) {
+        return Error(ErrorCode::invalid_argument, "sweep-period is 0: the minimum is 1ms");
+    }
+    options.sweep_period = *period;
+    const auto region = settings.get("region", "local");
+    if (!is_region(region.value)) {
+        return Error(
+            ErrorCode::invalid_argument,
+            "region (from " + region.source + ") is '" + region.value +
+                "'; write 1 to 63 lower-case letters, digits and hyphens, as in eu-west-1");
+    }
+    options.region = region.value;
+    auto& rehearsal = options.rehearsal;
+    const auto throttle = settings.percent("throttle", "0%");
+    if (!throttle) return throttle.error();
+    rehearsal.throttle_percent = *throttle;
+    const auto conflict = settings.percent("conflict", "0%");
+    if (!conflict) return conflict.error();
+    rehearsal.conflict_percent = *conflict;
+    const auto index_lag = settings.duration("index-lag", "0");
+    if (!index_lag) return index_lag.error();
+    rehearsal.index_lag = *index_lag;
+    const auto ttl_lag = settings.duration("ttl-lag", "0");
+    if (!ttl_lag) return ttl_lag.error();
+    rehearsal.time_to_live_lag = *ttl_lag;
+    const auto seed = settings.number("rehearsal-seed", "1", {0, max_number});
+    if (!seed) return seed.error();
+    rehearsal.seed = static_cast<std::uint64_t>(*seed);
+    return {};
+}
+
+// The settings that can change while the daemon runs, in addition to those of
+// `user_limit_settings`.
+constexpr std::array<std::string_view, 9> live_settings = {
+    "log-level",           "slow-wait", "reserve-bytes",        "history-age",
+    "max-history-records", "draft-age", "max-principal-drafts", "audit-age",
+    "max-audit-rows"};
+
+bool is_live(std::string_view name) {
+    const auto is_limit = [&](const auto& setting) { return setting.first == name; };
+    return std::find(live_settings.begin(), live_settings.end(), name) != live_settings.end() ||
+           std::any_of(user_limit_settings.begin(), user_limit_settings.end(), is_limit);
+}
+
+Result<void> read_paths(const Settings& settings, bool memory, ServeSettings& read) {
+    auto socket = server_socket(settings);
+    if (!socket) return std::move(socket).error();
+    read.options.socket_path = socket->value;
+    read.texts["socket"] = *std::move(socket);
+    if (memory) {
+        read.texts["db"] = {"(memory)", "the command line"};
+        return {};
+    }
+    auto store = server_store(settings);
+    if (!store) return std::move(store).error();
+    read.options.store = store->value;
+    read.texts["db"] = *std::move(store);
+    return {};
+}
+
+void note_texts(const Settings& settings, ServeSettings& read) {
+    read.order = {"socket", "db", "durability", "idle-exit", "allow-shared-store"};
+    const auto note = [&](const char* name, const char* standard) {
+        read.texts[name] = settings.get(name, standard);
+    };
+    note("durability", "durable");
+    note("idle-exit", "0");
+    const bool shared = read.options.allow_shared_store;
+    read.texts["allow-shared-store"] = {shared ? "yes" : "no",
+                                        shared ? "the command line" : "default"};
+    for (const auto& [name, standard] : operation_defaults) {
+        note(name, standard);
+        read.order.emplace_back(name);
+    }
+    for (const auto& [name, standard] : user_limit_settings) {
+        note(name, standard);
+        read.order.emplace_back(name);
+    }
+}
+
+}  // namespace
+
+Result<ServeSettings> read_serve_settings(const Arguments& arguments) {
+    const auto settings = Settings::load(arguments);
+    if (!settings) return settings.error();
+    const auto durability = settings->choice("durability", "durable", {"durable", "written"});
+    if (!durability) return durability.error();
+    const auto idle_exit = settings->duration("idle-exit", "0");
+    if (!idle_exit) return idle_exit.error();
+    ServeSettings read;
+    auto& options = read.options;
+    options.durability = *durability == "written" ? Durability::written : Durability::durable;
+    options.idle_exit = *idle_exit;
+    options.allow_shared_store = arguments.has("allow-shared-store");
+    if (auto done = read_paths(*settings, arguments.has("memory"), read); !done) {
+        return std::move(done).error();
+    }
+    if (auto done = read_operation(*settings, options); !done) return std::move(done).error();
+    if (auto done = read_log(*settings, options); !done) return std::move(done).error();
+    if (auto done = read_retention(*settings, options.live.retention); !done) {
+        return std::move(done).error();
+    }
+    if (auto done = read_tables(*settings, options); !done) return std::move(done).error();
+    note_texts(*settings, read);
+    return read;
+}
+
+Result<ReloadedSettings> reload_serve_settings(const Arguments& arguments, SettingTexts& in_use) {
+    auto read = read_serve_settings(arguments);
+    if (!read) return std::move(read).error();
+    ReloadedSettings reloaded;
+    reloaded.live = read->options.live;
+    for (const auto& name : read->order) {
+        const Setting& now = read->texts[name];
+        Setting& used = in_use[name];
+        if (now.value == used.value) continue;
+        reloaded.changes.push_back({name, used.value, now.value, is_live(name)});
+        if (is_live(name)) used = now;
+    }
+    return reloaded;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,101 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/messages.hpp"
+#include "daemon/cli/serve/serve_options.hpp"
+#include "daemon/cli/verbs.hpp"
+#include "daemon/server/server.hpp"
+
+namespace rocklock {
+namespace {
+
+std::string directory_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    return slash == std::string::npos || slash == 0 ? "" : path.substr(0, slash);
+}
+
+// Prints the settings and their origins for --print-config.
+void print_settings(const ServeSettings& settings) {
+    for (const auto& name : settings.order) {
+        const Setting& setting = settings.texts.at(name);
+        print(name + " = " + setting.value + "    # " + setting.source);
+    }
+}
+
+// Keeps stderr until the daemon has started. With --log-file, a file replaces stderr before the
+// store is opened, but the user who starts the daemon looks at the earlier one.
+class EarlierStderr {
+public:
+    explicit EarlierStderr(bool needed)
+        : fd_(needed ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1) {}
+    EarlierStderr(const EarlierStderr&) = delete;
+    EarlierStderr& operator=(const EarlierStderr&) = delete;
+    ~EarlierStderr() { close(); }
+
+    void close() {
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = -1;
+    }
+    // Prints the error, unless stderr is still the same file.
+    void print(const Error& error) const {
+        struct stat earlier {};
+        struct stat now {};
+        if (fd_ < 0 || ::fstat(fd_, &earlier) != 0 || ::fstat(STDERR_FILENO, &now) != 0) return;
+        if (earlier.st_dev == now.st_dev && earlier.st_ino == now.st_ino) return;
+        const std::string line = "rocklock: " + printable(error.message) + "\n";
+        std::ignore = ::write(fd_, line.data(), line.size());
+    }
+
+private:
+    int fd_;
+};
+
+}  // namespace
+
+int serve_verb(const Arguments& arguments) {
+    auto settings = read_serve_settings(arguments);
+    if (!settings) return fail(settings.error());
+    if (arguments.has("memory") && arguments.has("db")) {
+        return fail({ErrorCode::invalid_argument,
+                     "--memory keeps the store in memory, and --db names its directory: give only "
+                     "one of them"});
+    }
+    if (arguments.has("print-config")) {
+        print_settings(*settings);
+        return exit_status::done;
+    }
+
+    ServerOptions options = std::move(settings->options);
+    options.reload = [&arguments, texts = std::move(settings->texts)]() mutable {
+        return reload_serve_settings(arguments, texts);
+    };
+    if (const auto fd = arguments.get("ready-fd")) {
+        std::from_chars(fd->data(), fd->data() + fd->size(), options.ready_fd);
+        // If the daemon is started automatically, the previous one may still be shutting down.
+        options.patience = std::chrono::seconds{20};
+    }
+    // Checked before any directory is created.
+    if (auto checked = check_socket_path(options.socket_path); !checked) {
+        return fail(checked.error());
+    }
+    for (const auto& directory : {directory_of(options.socket_path), directory_of(options.store)}) {
+        if (directory.empty()) continue;
+        if (auto made = make_directories(directory); !made) return fail(made.error());
+    }
+    EarlierStderr earlier(!options.log_file.empty());
+    options.on_started = [&earlier] { earlier.close(); };
+    const auto served = serve(options);
+    if (served) return exit_status::done;
+    const Error error = about_store(served.error(), options.store);
+    earlier.print(error);
+    return fail(error);
+}
+
+}  // namespace rocklock

@@ -1,0 +1,20 @@
+// The memory and the file descriptors that this process uses.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace rocklock {
+
+// A value is absent if the system does not report it.
+struct ProcessUse {
+    std::optional<std::uint64_t> resident_bytes;
+    std::optional<std::uint64_t> open_descriptors;
+    std::optional<std::uint64_t> max_descriptors;
+};
+
+// Threads: thread-safe. If the kernel reports the number of descriptors (Linux 6.2), the cost does
+// not depend on this number. Otherwise, the descriptors are counted one by one.
+ProcessUse process_use();
+
+}  // namespace rocklock

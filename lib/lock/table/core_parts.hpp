@@ -1,0 +1,118 @@
+// Parts of the lock table's state that have no rules of their own, and arguments that its functions
+// share.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lock/model/hash_mix.hpp"
+#include "lock/model/hot_names.hpp"
+#include "lock/model/nodes.hpp"
+#include "lock/records/records.hpp"
+
+namespace rocklock::lock_model {
+
+struct GrantHash {
+    using is_transparent = void;
+    using is_avalanching = void;
+    std::size_t operator()(std::uint64_t id) const { return spread(id); }
+    std::size_t operator()(const Grant* grant) const { return (*this)(number(grant->id)); }
+};
+struct GrantEqual {
+    using is_transparent = void;
+    bool operator()(const Grant* a, const Grant* b) const { return a == b; }
+    bool operator()(std::uint64_t id, const Grant* grant) const { return id == number(grant->id); }
+    bool operator()(const Grant* grant, std::uint64_t id) const { return id == number(grant->id); }
+};
+
+// The result of the first request with a request id. Exactly one member is set.
+struct Remembered {
+    GrantId grant{};
+    // For OpenSession: the session that it opened.
+    SessionId session;
+    // The ticket of a request that still waits.
+    Ticket waiting{};
+
+    static Remembered of(GrantId grant) { return {grant, {}, {}}; }
+    static Remembered of(const SessionId& session) { return {{}, session, {}}; }
+    static Remembered of(Ticket waiting) { return {{}, {}, waiting}; }
+};
+
+// Returns the error for an operation on a grant that has ended.
+Error ended_error(const Ending& ending);
+// Returns an error if the reason of a forced change is empty or invalid.
+std::optional<Error> check_reason(std::string_view reason);
+
+// Returns the time at which a wait that begins now times out. Returns BootTime::max() if the clock
+// cannot represent that time.
+constexpr BootTime patience_end(BootTime now, std::chrono::milliseconds patience) {
+    const auto remaining = std::chrono::floor<std::chrono::milliseconds>(BootTime::max() - now);
+    return patience > remaining ? BootTime::max() : now + patience;
+}
+
+// Returns the smaller of two limits, where zero means no limit.
+constexpr std::chrono::milliseconds tighter(std::chrono::milliseconds a,
+                                            std::chrono::milliseconds b) {
+    if (a == std::chrono::milliseconds{0}) return b;
+    if (b == std::chrono::milliseconds{0}) return a;
+    return std::min(a, b);
+}
+
+struct Timers {
+    // Returns the next time at which a session may expire or must be warned. Requires a timer in
+    // `sessions`.
+    BootTime next_session() const { return std::max(sessions.top().at, sweeps_from); }
+
+    // The deadlines of sessions and the caps of grants. The sweep processes them, possibly late.
+    TimerHeap sessions;
+    TimerHeap grants;
+    // Before this time, the sweep does not process `sessions`, even if a timer is due.
+    BootTime sweeps_from{};
+    // The times at which waits must be examined again and closed resources opened. They are
+    // processed without delay.
+    TimerHeap waits;
+    TimerHeap closures;
+};
+
+// Statistics about contention: the names with the most waits, and the last deadlocks.
+struct ContentionLog {
+    HotNames names;
+    std::vector<Deadlock> deadlocks;
+};
+
+// State that recovery collects, and that it applies after all records have been read.
+struct RecoveryState {
+    // A resource of a grant that was upgraded, and the token of the upgrade.
+    struct Converted {
+        std::string name;
+        std::uint64_t token = 0;
+        GrantId grant{};
+    };
+    std::vector<Converted> converted;
+    // Recovered grants that are not yet in Core::grants, and whose resources are not yet in
+    // Core::resources.
+    std::vector<Near<Grant>> grants;
+    // Recovered grants whose maximum hold time starts again.
+    std::vector<Near<Grant>> recapped;
+};
+
+// The arguments of make_grant(), except for the locks.
+struct GrantRequest {
+    Session* session = nullptr;
+    std::string_view note;
+    const Metadata* metadata = nullptr;
+    std::chrono::milliseconds max_hold{0};
+    RequestKey request;
+    std::uint64_t fingerprint = 0;
+    bool waited = false;
+    std::chrono::milliseconds min_hold{0};
+};
+
+}  // namespace rocklock::lock_model

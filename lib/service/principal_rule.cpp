@@ -1,0 +1,58 @@
+#include "service/principal_rule.hpp"
+
+#include <utility>
+
+#include "service/dispatcher.hpp"
+#include "service/process_id.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::chrono::seconds max_name_age{60};
+// A user without a name may be the result of a directory service that does not answer now.
+constexpr std::chrono::seconds max_failure_age{1};
+
+}  // namespace
+
+std::string PrincipalRule::name_of(uid_t uid) {
+    const auto now = std::chrono::steady_clock::now();
+    {
+        const MutexLock lock(mutex_);
+        const auto known = names_.find(uid);
+        if (known != names_.end() && now < known->second.until) return known->second.name;
+    }
+    const auto found = find_user_name(uid);
+    auto name = found.value_or(user_name_without_entry(uid));
+    const MutexLock lock(mutex_);
+    names_[uid] = {name, now + (found ? max_name_age : max_failure_age)};
+    return name;
+}
+
+Result<std::string> PrincipalRule::principal_for(uid_t uid, std::string principal) {
+    if (kind_ == PrincipalFromUid::off) return principal;
+    if (kind_ == PrincipalFromUid::require && uid == nobody_known) {
+        return Error(ErrorCode::access_denied,
+                     "this daemon requires that the principal is the name of the user "
+                     "(principal-from-uid = require), and the user of a TCP client is unknown: "
+                     "connect to the Unix socket");
+    }
+    const auto name = name_of(uid);
+    if (kind_ == PrincipalFromUid::prefix) {
+        if (principal.empty() || principal.starts_with(name + "/")) return principal;
+        return name + "/" + principal;
+    }
+    if (principal == name) return principal;
+    return Error(ErrorCode::access_denied,
+                 "the principal '" + principal + "' is not the name of your user, '" + name +
+                     "', which this daemon requires (principal-from-uid = require): give that "
+                     "name, or use the default of the command line");
+}
+
+bool PrincipalRule::proves(uid_t uid, const std::string& principal) {
+    if (kind_ == PrincipalFromUid::off || uid == nobody_known) return false;
+    const auto name = name_of(uid);
+    return kind_ == PrincipalFromUid::require ? principal == name
+                                              : principal.starts_with(name + "/");
+}
+
+}  // namespace rocklock

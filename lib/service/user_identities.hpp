@@ -1,0 +1,49 @@
+// The identities of a user: the names of the user and of its groups, in the form of the rights of
+// classes (LockClass::steal_by), such as "user:ann" and "group:ops".
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+
+namespace rocklock {
+
+// Looks up the user and its groups in the databases of the system. The list contains the user and
+// each group both by name and by number; names that are themselves numbers are left out. If the
+// user is unknown, the list contains only "user:UID".
+std::vector<std::string> look_up_identities(uid_t uid);
+
+// Keeps the identities of each user for a minute, because a lookup can take long.
+//
+// Threads: thread-safe.
+class UserIdentities {
+public:
+    using Lookup = std::function<std::vector<std::string>(uid_t)>;
+
+    // If `lookup` is empty, look_up_identities() is used.
+    explicit UserIdentities(Lookup lookup = {})
+        : lookup_(lookup ? std::move(lookup) : look_up_identities) {}
+
+    // Returns the identities of the user. Looks them up if they are not known.
+    std::vector<std::string> of(uid_t uid) ROCKLOCK_EXCLUDES(mutex_);
+    // Returns whether of() needs no lookup now.
+    bool knows(uid_t uid) ROCKLOCK_EXCLUDES(mutex_);
+
+private:
+    struct Known {
+        std::vector<std::string> identities;
+        std::chrono::steady_clock::time_point until;
+    };
+
+    const Lookup lookup_;
+    Mutex mutex_;
+    std::map<uid_t, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace rocklock

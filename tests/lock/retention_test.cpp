@@ -1,0 +1,240 @@
+// How long the history and the audit log are kept.
+#include <rocklock/retention.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include <rocklock/storage/storage.hpp>
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "lock/manager/lock_manager.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::SimulatedClock;
+
+struct Kept {
+    explicit Kept(const Retention& retention = {}) : storage(make_memory_storage(clock)) {
+        open(retention);
+    }
+
+    void open(const Retention& retention) {
+        LockManagerOptions options;
+        options.background = false;
+        options.retention = retention;
+        manager.reset();
+        manager = LockManager::open(*storage, clock, options).value();
+    }
+    Grant lock(const std::string& resource) const {
+        Acquire request;
+        request.opens.emplace().principal = "ann";
+        request.opens->lease = minutes{1};
+        request.locks = {{.resource = resource}};
+        return manager->ask(request).value();
+    }
+    void break_lock(const std::string& resource) const {
+        BOOST_REQUIRE(manager->ask(Break{lock(resource).id, "urgent", "root"}));
+    }
+    void lock_and_release(const std::string& resource) const {
+        const Grant grant = lock(resource);
+        BOOST_REQUIRE(manager->ask(Release{grant.session, grant.id}));
+    }
+    // Returns the resources of the rows, and requires that their number is the reported one.
+    std::vector<std::string> audit() const {
+        std::vector<std::string> resources;
+        const std::vector<AuditRow> rows = manager->audit(0, 1000).value();
+        for (const AuditRow& row : rows) resources.push_back(row.resource);
+        BOOST_TEST(manager->statistics().audit_rows == resources.size());
+        return resources;
+    }
+    std::size_t history(const std::string& resource) const {
+        HistoryRequest request;
+        request.resource = resource;
+        return manager->history(request).value().rows.size();
+    }
+    void pass(std::chrono::nanoseconds time) {
+        clock.advance(time);
+        // A round trims once in a second.
+        for (int i = 0; i < 3; ++i) {
+            manager->tick();
+            clock.advance(seconds{1});
+        }
+        manager->tick();
+    }
+
+    SimulatedClock clock;
+    std::unique_ptr<Storage> storage;
+    std::unique_ptr<LockManager> manager;
+};
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(the_audit_log)
+
+BOOST_AUTO_TEST_CASE(is_kept_permanently_by_default) {
+    Kept kept;
+    kept.break_lock("a");
+    kept.pass(hours{24 * 1000});
+    BOOST_TEST(kept.audit() == Names{"a"});
+}
+
+BOOST_AUTO_TEST_CASE(loses_its_oldest_rows_beyond_the_maximum_number) {
+    Retention retention;
+    retention.max_audit_rows = 2;
+    Kept kept(retention);
+    for (const char* const name : {"a", "b", "c", "d"}) kept.break_lock(name);
+    kept.pass(seconds{1});
+    BOOST_TEST((kept.audit() == Names{"c", "d"}));
+    kept.break_lock("e");
+    kept.pass(seconds{1});
+    BOOST_TEST((kept.audit() == Names{"d", "e"}));
+    kept.open(retention);
+    BOOST_TEST((kept.audit() == Names{"d", "e"}));
+}
+
+BOOST_AUTO_TEST_CASE(loses_the_rows_that_are_too_old) {
+    Retention retention;
+    retention.audit_age = hours{24};
+    Kept kept(retention);
+    kept.break_lock("a");
+    kept.pass(hours{12});
+    kept.break_lock("b");
+    BOOST_TEST((kept.audit() == Names{"a", "b"}));
+    kept.pass(hours{13});
+    BOOST_TEST(kept.audit() == Names{"b"});
+    kept.pass(hours{12});
+    BOOST_TEST(kept.audit().empty());
+    // Rows that are written later are found, too.
+    kept.break_lock("c");
+    BOOST_TEST(kept.audit() == Names{"c"});
+    kept.pass(hours{25});
+    BOOST_TEST(kept.audit().empty());
+}
+
+BOOST_AUTO_TEST_CASE(follows_a_change_of_the_limits) {
+    Kept kept;
+    for (const char* const name : {"a", "b", "c"}) kept.break_lock(name);
+    kept.pass(hours{1});
+    BOOST_TEST(kept.audit().size() == 3U);
+    Retention retention;
+    retention.max_audit_rows = 1;
+    kept.manager->set_retention(retention);
+    kept.pass(seconds{1});
+    BOOST_TEST(kept.audit() == Names{"c"});
+}
+
+BOOST_AUTO_TEST_CASE(can_be_trimmed) {
+    Kept kept;
+    for (const char* const name : {"a", "b", "c"}) kept.break_lock(name);
+    const std::uint64_t second = kept.manager->audit(0, 2).value().back().sequence;
+    BOOST_TEST(kept.manager->trim_audit(second).value() == 2U);
+    BOOST_TEST(kept.audit() == Names{"c"});
+    BOOST_TEST(kept.manager->trim_audit(second).value() == 0U);
+    kept.open({});
+    BOOST_TEST(kept.audit() == Names{"c"});
+    // The sequence numbers continue, and new rows are counted.
+    kept.break_lock("d");
+    BOOST_TEST((kept.audit() == Names{"c", "d"}));
+    BOOST_TEST(kept.manager->trim_audit(~std::uint64_t{0}).value() == 2U);
+    BOOST_TEST(kept.audit().empty());
+}
+
+// More rows than one batch deletes.
+BOOST_AUTO_TEST_CASE(is_trimmed_in_batches) {
+    Kept kept;
+    const std::size_t rows = 5'000;
+    for (std::size_t i = 0; i < rows; ++i) kept.break_lock("a");
+    BOOST_TEST(kept.manager->trim_audit(~std::uint64_t{0}).value() == rows);
+    BOOST_TEST(kept.audit().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(the_history_of_a_resource)
+
+// The age bounds the history (I9).
+BOOST_AUTO_TEST_CASE(is_kept_for_its_age) {
+    Retention retention;
+    retention.history_age = hours{2};
+    Kept kept(retention);
+    kept.lock_and_release("a");
+    kept.pass(hours{1});
+    BOOST_TEST(kept.history("a") == 1U);
+    kept.pass(hours{2});
+    BOOST_TEST(kept.history("a") == 0U);
+}
+
+// The age of a lock without expiry (L2) counts from its end.
+BOOST_AUTO_TEST_CASE(is_kept_for_its_age_after_a_lock_without_expiry) {
+    Retention retention;
+    retention.history_age = hours{2};
+    Kept kept(retention);
+    LockClass lock_class;
+    lock_class.pattern = "a";
+    lock_class.no_expiry = true;
+    BOOST_REQUIRE(kept.manager->ask(PutClass{lock_class}));
+    Acquire request;
+    request.opens.emplace().principal = "ann";
+    request.opens->lease = no_expiry;
+    request.locks = {{.resource = "a"}};
+    const Grant grant = kept.manager->ask(request).value();
+    BOOST_TEST((grant.deadline == no_deadline));
+    kept.pass(hours{9000});
+    BOOST_TEST(kept.manager->show("a").value().holders.front().remaining.count() ==
+               no_expiry.count());
+    BOOST_REQUIRE(kept.manager->ask(Release{grant.session, grant.id}));
+    kept.pass(hours{1});
+    BOOST_TEST(kept.history("a") == 1U);
+    kept.pass(hours{2});
+    BOOST_TEST(kept.history("a") == 0U);
+}
+
+// The number of records bounds the history (I9).
+BOOST_AUTO_TEST_CASE(follows_a_change_of_its_limits) {
+    Kept kept;
+    for (int i = 0; i < 5; ++i) kept.lock_and_release("a");
+    kept.pass(hours{1});
+    BOOST_TEST(kept.history("a") == 5U);
+    Retention retention;
+    retention.max_history_records = 2;
+    kept.manager->set_retention(retention);
+    kept.pass(seconds{1});
+    BOOST_TEST(kept.history("a") == 2U);
+    retention.history_age = minutes{10};
+    kept.manager->set_retention(retention);
+    kept.pass(seconds{1});
+    BOOST_TEST(kept.history("a") == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(limits_of_retention)
+
+BOOST_AUTO_TEST_CASE(are_checked) {
+    BOOST_TEST(check_retention({}).has_value());
+    const auto refused = [](auto change) {
+        Retention retention;
+        change(retention);
+        const auto checked = check_retention(retention);
+        return !checked && checked.error().code == ErrorCode::invalid_argument;
+    };
+    BOOST_TEST(refused([](Retention& kept) { kept.history_age = minutes{9}; }));
+    BOOST_TEST(refused([](Retention& kept) { kept.draft_age = seconds{0}; }));
+    BOOST_TEST(refused([](Retention& kept) { kept.max_principal_drafts = 0; }));
+    BOOST_TEST(refused([](Retention& kept) { kept.max_principal_drafts = 1001; }));
+    BOOST_TEST(refused([](Retention& kept) { kept.audit_age = seconds{-1}; }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock
