@@ -16,8 +16,8 @@
 namespace rocklock {
 
 // A refused client has up to one second to read the response. During this time, it occupies a slot.
-// One user gets at most a quarter of the slots, so that it cannot prevent that other clients are
-// accepted.
+// One user can occupy at most a quarter of the slots. Therefore, one user cannot keep the daemon
+// from accepting the clients of other users.
 //
 // Threads:  one, which runs the context.
 // Lifetime: borrows all arguments. Refusals in progress end with the context.
@@ -43,7 +43,7 @@ public:
     // after the response.
     void refuse(Socket socket, std::uint32_t uid, const std::string& reason);
 
-    // Returns true if so many clients are being refused that no other client should be accepted.
+    // Returns true if all slots are occupied. The caller should then accept no further clients.
     bool full() const;
 
 private:

@@ -19,8 +19,9 @@ namespace rocklock {
 // A connection and its outgoing bytes. Threads: one thread at a time.
 class FrameSocket {
 public:
-    // Connects, and queues the greeting of the protocol as the first outgoing bytes. Errors:
-    // unreachable, also if the queue of the listening socket is still full at `deadline`.
+    // Connects, and queues the greeting of the protocol as the first outgoing bytes. Fails with
+    // unreachable if no daemon listens on `path`, or if the queue of the listening socket is still
+    // full at `deadline`.
     static Result<FrameSocket> connect(const std::string& path,
                                        std::chrono::steady_clock::time_point deadline);
     FrameSocket() = default;
@@ -51,7 +52,7 @@ class FrameReceiver {
 public:
     // Receives the available bytes, and calls `take` for each complete frame. Errors: unreachable,
     // with the reason, if the connection is lost; limit_exceeded if the daemon's connection limit
-    // is reached. After limit_exceeded, the daemon has read no bytes of this connection.
+    // is reached. In the latter case, the daemon has not read any bytes of this connection.
     Result<void> receive(int fd, const std::function<void(const Frame&)>& take);
 
 private:

@@ -1,5 +1,5 @@
-// The lock of a command. HeldLock renews the lock, and stops the command before another session can
-// get the lock.
+// The lock that `rocklock run` holds while it executes a command. HeldLock renews the lock, and
+// stops the command before another session can get the lock.
 //
 // The session is renewed after each third of its lease. The deadline is computed from the time at
 // which the last successful renewal was sent. The command is stopped one safety margin before the
@@ -48,7 +48,8 @@ public:
     // The time at which the command is stopped: one safety margin before the deadline.
     BootTime stop_at() const;
 
-    // Continues with the deadline that another process has computed, and renews immediately.
+    // Called by the supervisor when it takes over the lock of a dead `run` process. Uses the
+    // deadline that the dead process computed last, and schedules a renewal for now.
     void resume(BootTime deadline);
 
     // Handles the reply to a renewal, starts the next renewal if it is due, and stops the command
@@ -56,15 +57,16 @@ public:
     // next call is needed only when the worker has a reply.
     std::optional<BootTime> advance();
 
-    // lost() returns whether the lock counts as lost. certainly_lost() returns whether it is also
-    // known that the session does not have the lock any more.
+    // lost() returns true if this object has found that the lock has ended, or that it would end
+    // within the safety margin. certainly_lost() returns true only if it is known that the lock has
+    // ended: the daemon has reported it, or the deadline had passed when the loss was found.
     bool lost() const { return lost_; }
     bool certainly_lost() const { return certainly_lost_; }
     // Whether a SIGKILL to the command is scheduled.
     bool will_kill() const { return kill_at_.has_value(); }
 
-    // Handles the reply to the release. If it shows that the lock had been lost before, and this
-    // object had not noticed, reports the loss.
+    // Handles the reply to the release. If the reply shows that the lock had ended before the
+    // release, and lost() is false, reports the loss to the user.
     void released(const Result<Reply>& reply);
 
 private:

@@ -2,7 +2,7 @@
 //
 //     auto session = database.open_session("ann");
 //     auto guard = session->acquire("orders/42");
-//     if (!guard) complain(guard.error());         // names the holder, since when, until when
+//     if (!guard) complain(guard.error());         // names the holder and when its lease ends
 //     ...                                          // edit; the lease is renewed in the background
 //     guard->release();                            // or let the guard go out of scope
 //
@@ -83,9 +83,9 @@ struct KeptSession;
 
 // Owns a grant and releases it in the destructor.
 //
-// Threads:  valid(), remaining() and assert_held() are thread-safe: they can run at the same time
-//           as each other. Any other function must not run at the same time as any function of the
-//           same guard.
+// Threads:  several threads can call valid(), remaining() and assert_held() at the same time. While
+//           a thread calls any other function of a guard, no other thread may call a function of
+//           this guard.
 // Lifetime: may outlive its Session object, but not the Database.
 //
 // The destructor does not throw. If the database is a connection to a daemon, the destructor does
@@ -118,11 +118,11 @@ public:
     bool valid() const;
     // Returns the time until valid() becomes false. Never negative.
     std::chrono::milliseconds remaining() const;
-    // Returns a token whose stop is requested when valid() becomes false for one of these reasons:
-    // the grant is lost, its lease or its `cap` (see Grant) is about to end, or the session or the
-    // database is closed. release(), detach() and the destructor do not request the stop. Once
-    // requested, the stop is not undone, even if a late renewal makes the grant valid again. For an
-    // empty guard, the stop of the returned token is already requested.
+    // Returns a token. A stop of the token is requested when valid() becomes false because the
+    // grant is lost, because its lease or its `cap` (see Grant) is about to end, or because the
+    // session or the database is closed. release(), detach() and the destructor do not request the
+    // stop. A stop is never undone, even if a late renewal makes the grant valid again. For an
+    // empty guard, returns a token whose stop is already requested.
     //
     // Stop callbacks run on the database's own thread, or within the call or the Database::tick()
     // that finds the loss. They must not block for long.
@@ -149,8 +149,9 @@ public:
     Result<TransactWriteAnswer> save_and_release(TableService& tables, TransactWrite save);
     Result<TransactWriteAnswer> save_and_downgrade(TableService& tables, TransactWrite save);
 
-    // Changes the mode of all locks of the grant except dependants; see Convert. After an upgrade,
-    // the guard has a new token. After an error, the grant is unchanged.
+    // Changes the mode of all locks of the grant, except those that were acquired only as
+    // dependants of other locks (see LockClass::dependants and Convert). After an upgrade, the
+    // guard has a new token. After an error, the grant is unchanged.
     //
     // Errors: conflict, patience_expired, cancelled, deadlock, queue_full, limit_exceeded,
     // grant_ended, session_expired, kind_mismatch, class_draining, invalid_argument, io_error,
@@ -164,8 +165,9 @@ public:
     Grant detach();
 
     // Succeeds if the grant is valid() and covers `resource` in `mode` or a stronger mode.
-    // Otherwise fails with not_owner and a message that names the missing lock. A permit covers no
-    // mode. Code that must not run without its lock can call assert_held() first.
+    // Otherwise fails with not_owner and a message that names the missing lock. Permits of a
+    // resource are not sufficient, because several sessions can have them at the same time. Code
+    // that must not run without its lock can call assert_held() first.
     Result<void> assert_held(std::string_view resource, Mode mode) const;
 
 private:
@@ -260,10 +262,11 @@ public:
     Result<Guard> acquire_any(std::vector<LockRequest> locks, AcquireOptions options = {},
                               std::stop_token stop = {});
 
-    // Locks the resources of all items in `wanted`, and its additional resources, with one grant,
-    // or none of them. Then reads the items under their locks ("lock before load" in Fowler's
-    // patterns). The items contain everything that earlier holders have saved. As soon as the grant
-    // is given, the items can be written only with a grant of this session.
+    // Acquires one grant for the resources of all items in `wanted` and for its additional
+    // resources. If one of them cannot be locked, locks none. Then reads the items under their
+    // locks ("lock before load" in Fowler's patterns). The items contain everything that earlier
+    // holders have saved. As soon as the grant is given, the items can be written only with a grant
+    // of this session.
     //
     // Errors: those of acquire() and of TableService::get_item(), and
     //         conflict          error().blockers are the sessions that hold the resources
@@ -288,28 +291,29 @@ public:
     Result<LockedItem> acquire_item(TableService& tables, const ItemToLock& wanted,
                                     AcquireOptions options = {}, std::stop_token stop = {});
 
-    // Acquires the locks of an expired or broken grant again, with a new token. Succeeds only if
-    // none of its resources, and no resource above one of them, has been granted since. If the
-    // grant had a subtree lock, no grant in the whole store may have been given since. All data
-    // that was loaded under the locks is then still current. `lost` may be a grant of another
-    // session of the same principal, and may be older than the last opening of the store. See
-    // Reacquire.
+    // Acquires the locks of an expired or broken grant again, with a new token. Fails if one of its
+    // resources, or a resource above one of them, was granted after `lost`. If `lost` had a subtree
+    // lock, fails if any resource of the store was granted after `lost`. If the call succeeds, the
+    // data that was loaded under the old locks is therefore still current. `lost` may be a grant of
+    // another session of the same principal. The store may have been closed and opened again since
+    // `lost` was given. See Reacquire.
     //
-    // Errors: precondition_failed  a resource was granted again since; error().blockers are its
-    //                              holders since then, newest first
+    // Errors: precondition_failed  a resource was granted after `lost`; error().blockers are the
+    //                              holders after `lost`, newest first
     //         grant_ended          the grant was released, stolen or transferred
-    //         conflict             other sessions wait for a resource (error().waiters), or a
-    //                              resource is closed for some time (error().retry_after)
+    //         conflict             other sessions wait for a resource (error().waiters), or the
+    //                              minimum hold or the lock delay of a resource is not over
+    //                              (error().retry_after)
     //         not_owner, already_held, deadlock, limit_exceeded, class_draining,
     //         invalid_argument (the session's lease is too long for a class), session_expired,
     //         io_error, no_space, closing
     Result<Guard> reacquire_if_untouched(const Grant& lost);
 
     // Acquires the locks of a lost grant again if the items in `seen` have not changed. It does not
-    // matter how the grant was lost, or which sessions held its resources since. The versions of
-    // the items are compared under the new locks. The locks must cover those items that belong to
-    // bound tables. The other items can still change after the call, so a save must compare their
-    // versions again (WriteItem::expected_version).
+    // matter how the grant was lost, or which sessions held its resources afterwards. The versions
+    // of the items are compared under the new locks. Each item of a bound table must be covered by
+    // the locks. Items of other tables can still change after the call, so a save must compare
+    // their versions again (WriteItem::expected_version).
     //
     // Errors: those of acquire() and of TableService::get_item(), and
     //         lock_required     the locks do not cover an item of a bound table
@@ -324,8 +328,8 @@ public:
     // As acquire() and acquire_any(), but asynchronous. `done` is called exactly once, with the
     // guard or the error, and must not block for long. It is called on a thread of the database, or
     // within Database::tick() if the database has no thread. There are two exceptions. If the
-    // session is empty or the database is closed, async_acquire() itself calls `done`. If the
-    // database is a connection to a daemon and the connection is lost, cancel() calls `done`.
+    // session is empty or the database is closed, async_acquire() calls `done` before it returns.
+    // While the connection to a daemon is lost, cancel() calls `done` before it returns.
     Ticket async_acquire(std::vector<LockRequest> locks, AcquireOptions options,
                          std::function<void(Result<Guard>)> done);
     Ticket async_acquire_any(std::vector<LockRequest> locks, AcquireOptions options,

@@ -1,10 +1,10 @@
-// Fences: the checks whether a client may write an item under its grant, and whether a client
+// Types for two checks: whether a client may write an item under its grant, and whether a client
 // without a lock may read an item.
 //
-// A write presents the grant on which it relies. The lock table determines whether the grant has
-// not ended and covers the resource, and returns the conditions that must still hold when the write
-// is committed. A holder that was paused or disconnected, or whose lock was stolen, therefore
-// cannot write after its lock has ended, however late its write arrives.
+// A write presents the grant on which it relies. The lock table checks that the grant is still held
+// and covers the resource, and returns the conditions that must hold when the write is committed (a
+// fence). Therefore, a holder that was paused or disconnected, or whose lock was stolen, cannot
+// write after its lock has ended, however late its write arrives.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +31,16 @@ struct FenceRequest {
     std::string_view resource;
 };
 
-// The permission to write under a grant in `write` or `exclusive`. It is valid until the time
-// `until`, provided that the record of the grant still has this version.
+// The permission to write under a grant in mode `write` or `exclusive`. It is valid until `until`,
+// as long as the version of the grant's record is `version`.
 struct Fence {
     GrantId grant{};
     std::uint64_t version = 0;
     BootTime until;
     // The principal of the grant's session.
     std::string principal;
-    // Whether the grant can be converted to `read` now: it has no permits, and no conversion of it
-    // waits.
+    // Whether the grant can be converted to `read` now. This is not possible if the grant has
+    // permits, or if a request to convert it is waiting.
     bool downgrades = true;
 };
 
@@ -59,26 +59,26 @@ struct NoFence {
         unknown,
         // The grant belongs to another session.
         foreign,
-        // The session has no lock that covers the resource in `write` or `exclusive`.
+        // The session has no lock that covers the resource in mode `write` or `exclusive`.
         not_covered,
     };
     Why why = Why::not_covered;
     std::optional<Ending> ended;
-    // The holder of the ended grant, if that grant covered the resource in `write` or `exclusive`.
-    // Otherwise, the principal is empty.
+    // The holder of the ended grant, if that grant covered the resource in mode `write` or
+    // `exclusive`. Otherwise, the principal is empty.
     LostHolder late{};
 };
 
-// The number of exclusive holds, which forbid reads by clients without a lock, and their latest
-// changes. A reader compares the states before and after its read to find out whether an exclusive
-// hold has begun or ended in between. If there was no exclusive hold before, during or after the
-// read, the reader needs no mutex for the comparison.
+// Counts the exclusive holds, which forbid reads by clients without a lock, and records the latest
+// ones that have begun or ended. A reader compares the states before and after its read to find out
+// whether an exclusive hold has begun or ended in between. If there was no exclusive hold before,
+// during or after the read, the reader needs no mutex for the comparison.
 class ExclusiveHolds {
 public:
-    // The number of exclusive holds at one moment, and the number of their begins and ends until
-    // then.
     struct State {
+        // The current number of exclusive holds.
         std::uint64_t holds = 0;
+        // The number of calls of begin() and end() so far.
         std::uint64_t changes = 0;
         friend bool operator==(const State&, const State&) = default;
     };
@@ -95,7 +95,8 @@ public:
     const State& state() const { return state_; }
 
     // Returns whether an exclusive hold that covers the resource has begun or ended since
-    // State::changes had the value `changes`. Returns nullopt if not all of these changes are kept.
+    // State::changes had the value `changes`. Returns nullopt if this is unknown because the oldest
+    // of these changes are no longer recorded.
     std::optional<bool> changed_since(std::uint64_t changes, std::string_view resource) const;
 
 private:

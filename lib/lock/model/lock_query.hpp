@@ -30,8 +30,7 @@ using LookupKey = std::variant<LockPosition, SessionId, ClassKey>;
 
 struct LookupResult {
     std::variant<std::monostate, Holder, SessionView, LockClass> found;
-    // If `found` is a holder or a session: the time at which it ends unless it is renewed or ended
-    // before.
+    // If `found` is a holder or a session: the time at which it expires if it is not renewed.
     BootTime until = BootTime::max();
 };
 
@@ -44,8 +43,8 @@ struct KeyRange {
     std::size_t max_rows = 0;
 };
 
-// Collects the first KeyRange::max_rows elements of a range from all elements that are offered, in
-// any order.
+// Collects the first KeyRange::max_rows elements of a range. The caller offers all elements, in any
+// order.
 template <typename Value>
 class FirstInRange {
 public:
@@ -99,8 +98,8 @@ using KeyOfPosition = std::function<std::string(std::string_view resource, std::
 template <typename Thing>
 struct InRange {
     std::vector<Thing> things;
-    // If set, there may be more results after this position. The position need not be among
-    // `things`: objects that end between two steps of a search are not returned.
+    // If set, there may be more results after this position. `things` need not contain the object
+    // at this position, because objects that end between two steps of a search are not returned.
     std::optional<LockPosition> more;
 };
 
@@ -124,10 +123,10 @@ private:
     FirstInRange<LockPosition> first_;
     // The part of ResourceIndex that is searched next.
     std::size_t part_ = 0;
-    // The result of searching all parts; none until then. The following steps add the holders at
-    // these positions to `found_`.
+    // The positions of the locks that were found. Set after all parts have been searched. The later
+    // steps add the holders at these positions to `found_`.
     std::optional<std::vector<LockPosition>> positions_;
-    // The number of `positions_` that these steps have processed.
+    // The number of elements of `positions_` that the later steps have processed.
     std::size_t shown_ = 0;
     InRange<Holder> found_;
 };

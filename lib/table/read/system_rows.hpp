@@ -25,9 +25,9 @@ namespace rocklock::table {
 // time in descriptions.
 std::vector<SchemaPointer> system_schemas(const SystemTables& tables, WallTime created);
 
-// Returns an error if the table is a system table, and the request writes to it, expects a version
-// of a row, or has a condition on a row that can change without a write (see
-// SystemTable::can_be_checked).
+// Checks a request for a system table; for other tables, returns nullopt. Returns an error if the
+// request writes to the table, if it expects a version of a row, or if it has a condition although
+// the rows of the table can change without a write (see SystemTable::can_be_checked).
 std::optional<Error> check_writable(const Schema& schema, const WriteItem& request);
 
 // The rows of system tables that one request reads by their keys. Lifetime: borrows the source and
@@ -47,10 +47,10 @@ public:
     // Returns a row that was added with want() and read with read().
     const SystemRow& at(const std::string& row) const;
     std::optional<StoredItem> item_at(const std::string& row) const;
-    // Adds conditions to the batch, so that its commit is refused if the row has changed since
-    // read(). The conditions are: each record on which the row depends must have the version that
-    // it has in `before`, and the commit must not be later than SystemRow::until. `before` is a
-    // snapshot that was taken before read().
+    // Adds preconditions to the batch, so that its commit is refused if the row has changed since
+    // read(). `before` is a snapshot that was taken before read(). When the batch is committed,
+    // each record on which the row depends must still have its version in `before`, and the time
+    // must not be after SystemRow::until.
     //
     // Errors: those of Snapshot
     Result<void> add_terms(const std::string& row, const Snapshot& before, Batch& batch) const;
@@ -64,8 +64,8 @@ private:
     std::vector<SystemRow> rows_;
 };
 
-// Returns whether the preconditions of `terms` hold in the snapshot and its deadline has not passed
-// at the time `now`.
+// Returns whether the preconditions of the batch `terms` hold in the snapshot `moment`, and `now`
+// is not after the deadline of the batch.
 // Errors: those of Snapshot
 Result<bool> still_holds(const Batch& terms, const Snapshot& moment, BootTime now);
 

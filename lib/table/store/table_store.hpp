@@ -56,7 +56,7 @@ struct SweepRound {
     // first row.
     std::string row;
     std::unique_ptr<RowCounter> count;
-    // The boot time at which the last round began, or nullopt if there was no round.
+    // The time, on the boot clock, at which the last round began. nullopt before the first round.
     std::optional<BootTime> began;
     // An item is expired if its expiry time, in seconds, is at least `oldest` and less than
     // `newest`.
@@ -81,15 +81,16 @@ struct Transaction {
     std::string fingerprint;
     std::vector<WriteAnswer> answers;
     std::uint64_t version = 0;
-    // Used only by a mutant (a build with a deliberate error, for tests): writes that are committed
-    // separately.
+    // Used only by a mutant (a build with a deliberate error, for tests). It commits the write that
+    // records the token, which belongs to the batch of the transaction, in this separate batch.
     Batch apart;
     AfterCommit after;
     const std::vector<DraftId>& from_drafts;
-    // Set if the transaction is cancelled. The commit then contains only its drafts.
+    // The error of a cancelled transaction. The commit then contains only drafts: copies of the
+    // writes that were refused because their sessions had lost their locks.
     std::optional<Error> cancelled{};
-    // Set if the transaction was already executed. Contains the consumed capacity of this
-    // repetition: that of a read of each item.
+    // Set if an earlier request with this token was executed. The request then only reads each
+    // item, and this is the capacity that the reads consumed.
     std::optional<std::vector<ConsumedCapacity>> replayed{};
 };
 
@@ -171,15 +172,16 @@ public:
 private:
     class Pending;
 
-    // Returns the schema for an operation on items. Operations on tables do not use this function,
-    // because their error names the table.
+    // Returns the schema for an operation on items. An operation on tables must not use this
+    // function, because its error has to name the table.
     //
     // Errors: resource_not_found
     Result<SchemaPointer> schema(const std::string& table) const;
 
-    // Calls `decide` and commits its decision. If a precondition of the commit does not hold,
-    // repeats both steps. After two attempts, or if there is contention for one of the rows, first
-    // waits for a slot of the retry queue.
+    // Calls `decide` and commits the batch that it returns. If the commit fails because a
+    // precondition does not hold, does both again, until the commit succeeds or another error
+    // occurs. Before the third attempt, and before an earlier one if there is contention for one of
+    // the rows, waits for a slot of the retry queue.
     //
     // If `decide` returns an empty batch, nothing is committed.
     // Errors: those of `decide`; those of Storage::commit() except precondition_failed; closing
@@ -191,9 +193,10 @@ private:
     // As read_row(), but also for system tables. Errors: also those of SystemTables
     Result<std::optional<StoredItem>> read_one(const ReadGet& read, const AttributeMap& key) const;
 
-    // Returns the snapshot for a query or a scan. It is that of the system tables, or the current
-    // snapshot of the store. If a rehearsal simulates a lag and the plan reads a global index, it
-    // is an older snapshot. The result borrows the plan.
+    // Returns the snapshot for a query or a scan. For a system table, this is a snapshot of the
+    // system tables. For other tables, it is the current snapshot of the store or, if fault
+    // injection simulates an index lag and the plan reads a global index, an older snapshot. The
+    // result borrows the plan.
     std::shared_ptr<const Snapshot> snapshot_for(const PagePlan& plan) const;
 
     // Errors: invalid_argument, resource_not_found
@@ -201,15 +204,15 @@ private:
 
     Result<WriteAnswer> write_planned(const ReadWrite& read);
 
-    // Adds the removal of saved drafts to the decision. The drafts must belong to `writers`, the
-    // principals whose grants allow the save.
+    // Adds the removal of `drafts` to the decision. These are the drafts that the request saves:
+    // its commit writes their items and removes the drafts. Each draft must belong to one of
+    // `writers`, the principals whose grants allow the writes of the request.
     //
     // Errors: invalid_argument if `writers` is empty; resource_not_found; those of Storage
     Result<void> save_from(const std::vector<DraftId>& drafts,
                            const std::vector<DraftAccess>& writers, Decision& decision);
-    // Adds the removal of the saved drafts to the decision, and then checks all changes of the
-    // decision against the limits of the users. Must be called last, after the changes of the items
-    // were added.
+    // Calls save_from(), and then checks all changes of the decision against the limits of the
+    // users. Must be called last, after the changes of the items were added.
     //
     // Errors: those of save_from(); limit_exceeded
     Result<void> complete_decision(const std::vector<DraftId>& drafts,
@@ -274,19 +277,22 @@ private:
     UserData users_;
     Catalog catalog_;
     RetryQueue retry_queue_;
-    // Null unless a rehearsal simulates a lag.
+    // Null unless fault injection simulates an index lag.
     std::unique_ptr<IndexLag> index_lag_;
-    // Held during a call of sweep_expired(). Locked before all other mutexes of tables and locks.
+    // Held during a call of sweep_expired(). Must be locked before any other mutex of tables and
+    // locks.
     Mutex sweeping_;
     SweepRound round_ ROCKLOCK_GUARDED_BY(sweeping_);
-    // Held shared from a commit until the counts are changed, and exclusively by close().
+    // Held in shared mode from the start of a commit until its counts are updated, and in exclusive
+    // mode by close().
     std::shared_mutex committing_;
-    // Set when close() begins. Later commits do not lock committing_.
+    // Set when close() begins. Later commits fail before they lock committing_, so they cannot
+    // delay close().
     std::atomic<bool> closing_{false};
-    // True from the end of open() until close(). If it is true, close() stores the counts. Commits
-    // read it while they hold committing_.
+    // True from the end of open() until close(), which stores the counts only if it is true. A
+    // commit reads it while it holds committing_.
     bool opened_ = false;
-    // The number of queued writes that have not yet changed their counts.
+    // The number of queued writes whose counts have not been updated yet.
     std::atomic<std::uint64_t> queued_{0};
 };
 
