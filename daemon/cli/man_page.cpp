@@ -96,11 +96,11 @@ std::string closing_sections() {
            list(
                "ENVIRONMENT",
                {{"ROCKLOCK_SESSION",
-                 "The session and its secret, as printed by acquire and session open. It proves "
-                 "that you own the grants of the session."},
+                 "The session and its secret, as printed by acquire and session open. The secret "
+                 "proves that you own the grants of the session."},
                 {variables,
-                 "The value of the option with the same name, if the option is not given. Other "
-                 "options have no variable. ROCKLOCK_DB applies to serve, db check, db stats "
+                 "If an option is not given, the variable with the same name determines its value. "
+                 "Other options have no variable. ROCKLOCK_DB applies to serve, db check, db stats "
                  "and db restore, and ROCKLOCK_LEASE to run, acquire, steal, reacquire and session "
                  "open."},
                 {"ROCKLOCK_CONFIG", "The file to read instead of /etc/rocklock.conf."},
@@ -111,8 +111,8 @@ std::string closing_sections() {
                   "users use the daemon on that socket."},
                  {"/run/rocklock/rocklock.sock", "The socket of the installed systemd unit."},
                  {"~/.local/state/rocklock/",
-                  "Socket, store and log of a user's private daemon. The home directory is that of "
-                  "the password database."}});
+                  "Socket, store and log of a user's private daemon. The home directory is read "
+                  "from the password database, not from HOME."}});
 }
 
 std::string man_page() {

@@ -35,7 +35,8 @@ struct OptionRow {
     // Determines the value of a repeated option. If true, all values are joined with commas. If
     // false, the last value applies.
     bool adds = false;
-    // If false, an empty value is an error, for example that of "$UNSET".
+    // If false, an empty value is an error. An example is the value "$NAME" if the shell variable
+    // NAME is not set.
     bool may_be_empty = false;
     // Other names of the option, separated by ", ".
     std::string_view aliases = {};
@@ -51,8 +52,8 @@ struct OptionRow {
 constexpr VerbRow verb_rows[] = {
     {"serve", "", "", serve_verb,
      "Serves locks on a Unix socket until it receives SIGTERM or SIGINT.\n"
-     "In all --max-user options, 0 is no limit, and auto is a limit that the daemon\n"
-     "derives from the resources of the machine.",
+     "In all --max-user options, 0 means no limit, and auto means a limit that the\n"
+     "daemon derives from the resources of the machine.",
      "rocklock serve --db ./locks --socket ./locks.sock"},
     {"run", "RESOURCE... -- COMMAND [ARG...]", "@locks, @where", run_verb,
      "Acquires a lock, runs a command, and releases the lock.\n"
@@ -93,7 +94,7 @@ constexpr VerbRow verb_rows[] = {
      "Locks the resources of an expired or broken grant again, with a new grant.\n"
      "The new grant belongs to the session in ROCKLOCK_SESSION if it is set, otherwise\n"
      "to a new session. The session must have the principal of the old grant.\n"
-     "Exit status 76: one of the resources was locked since the old grant was made.",
+     "Exit status 76: one of the resources was locked after the old grant was made.",
      "rocklock reacquire 3745123"},
     {"ls", "[PREFIX]", "@where, @json, @table", list_verb,
      "Lists the locks and their holders.\n"
@@ -149,8 +150,8 @@ constexpr VerbRow verb_rows[] = {
      "rocklock audit --export audit.jsonl"},
     {"top", "[PREFIX]", "@where, @json, @table", top_verb,
      "Shows the locks, contended ones first, and refreshes them until you press q.\n"
-     "Prints the locks only once if you give --once, or if the output is not a\n"
-     "terminal and you do not give --json.\n"
+     "With --once, prints the locks once. If the output is not a terminal, also prints\n"
+     "them once, unless you give --json.\n"
      "PREFIX selects the resources whose names begin with it.",
      "rocklock top orders/"},
     {"watch", "[PREFIX]", "@json", watch_verb,
@@ -253,15 +254,16 @@ constexpr VerbRow verb_rows[] = {
 // In the order in which the help of a verb lists them.
 constexpr OptionRow option_rows[] = {
     {"durability", "durable|written",
-     "durable: sync changes to the disk; written: leave this to the kernel (default: durable)",
+     "durable: sync each change to the disk; written: let the kernel write changes to the disk "
+     "later (default: durable)",
      "serve"},
     {"memory", "", "keep the store in memory, without files", "serve"},
     {"http", "HOST:PORT", "also listen on this TCP address; loopback only; can be repeated",
      "serve", true},
     {"admin-group", "GROUP", "members of this group can connect and are administrators", "serve"},
     {"principal-from-uid", "off|require|prefix",
-     "off: a client can use any name as principal; require: only the name of its user; prefix: the "
-     "daemon puts USER/ before the name (default: off)",
+     "off: a client can use any name as principal; require: a client can use only its user name; "
+     "prefix: the daemon puts USER/ before the name (default: off)",
      "serve"},
     {"max-connections", "N",
      "maximum connections; further connections are refused with HTTP status 503 (default: 20000)",
@@ -275,7 +277,7 @@ constexpr OptionRow option_rows[] = {
     {"max-user-lock-bytes", "N|auto",
      "maximum bytes of sessions, grants and waiting requests of a user (default: auto)", "serve"},
     {"max-user-connections", "N|auto",
-     "maximum connections of a user (default: auto, three quarters of all)", "serve"},
+     "maximum connections of a user (default: auto, three quarters of --max-connections)", "serve"},
     {"max-user-buffer-bytes", "N|auto",
      "maximum bytes of incomplete requests and unread responses of a user (default: auto)",
      "serve"},
@@ -347,13 +349,13 @@ constexpr OptionRow option_rows[] = {
     {"lock", "RESOURCE:MODE", "new mode of only this resource of the grant; can be repeated",
      "convert", true},
     {"to", "read|edit",
-     "purpose of the lock; the policy of the class determines the mode for it; read fails under "
-     "the policy exclusive_write, which has no lock for reading (default: edit)",
+     "purpose of the lock, for which the policy of the class determines the mode; read fails if "
+     "the policy is exclusive_write, which has no locks for reading (default: edit)",
      "@locks"},
     {"any", "", "lock only one of the resources: the first that is free or becomes free", "@locks"},
     {"priority", "N",
-     "for each unit of N, wait as if the request had come 10s earlier; at most the --max-priority "
-     "of the class (default: 0)",
+     "wait as if the request had arrived N times 10s earlier; N is at most the --max-priority of "
+     "the class (default: 0)",
      "@locks"},
     {"subtree", "", "also lock all resources below the named resources", "@locks"},
     {"permits", "N", "number of permits, if the class of the resources has permits (default: 1)",
@@ -420,7 +422,9 @@ constexpr OptionRow option_rows[] = {
      "policy, which determines the modes of --to read and --to edit (default: exclusive_write)",
      "class put"},
     {"lease", "DURATION",
-     "lease of run and acquire without --lease; at most --max-lease (default: 30s)", "class put"},
+     "lease that run and acquire use if they are called without --lease; at most --max-lease "
+     "(default: 30s)",
+     "class put"},
     {"max-lease", "DURATION",
      "maximum lease of a session that locks a resource of the class (default: 0, no limit)",
      "class put"},
@@ -439,7 +443,8 @@ constexpr OptionRow option_rows[] = {
      "--steal-after; anyone: at any time (default: never)",
      "class put"},
     {"steal-after", "DURATION",
-     "time that --steal idle and --steal ask use; required with both, refused with other policies",
+     "time for --steal idle and --steal ask; required with idle and with ask, refused with never "
+     "and anyone",
      "class put"},
     {"dependant", "RESOURCE[:read|write]",
      "lock this resource as well if a resource of the class is locked in write or exclusive; can "
@@ -457,8 +462,8 @@ constexpr OptionRow option_rows[] = {
      "let sessions opened with --lease none lock the resources, without expiry (default: no)",
      "class put"},
     {"steal-by", "NAME",
-     "user:NAME or group:NAME; only these users and groups, and administrators, can steal as "
-     "--steal allows (default: all users); can be repeated",
+     "user:NAME or group:NAME; only these users and groups, and administrators, can steal locks; "
+     "--steal determines when (default: all users); can be repeated",
      "class put", true},
     {"break-by", "NAME",
      "user:NAME or group:NAME that can break locks, in addition to administrators (default: none); "
@@ -514,7 +519,7 @@ constexpr OptionRow option_rows[] = {
     {"db", "DIR", "directory of the new store (default: the one that `serve` would use)",
      "db restore"},
     {"no-start", "", "do not start a daemon if none is running", "@where, @socket, watch"},
-    {"start", "", "start the private daemon of this user if it is the manager and does not run",
+    {"start", "", "start the private daemon of this user if it is the manager and is not running",
      "status"},
     {"json", "", "print JSON, one object per line", "@json"},
     {"quiet", "", "do not print holders, requests to take over the lock, or other remarks", "run"},
