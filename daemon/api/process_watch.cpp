@@ -14,7 +14,9 @@
 
 namespace rocklock {
 
-void ProcessWatch::watch(const SessionId& session, const std::vector<ProcessId>& processes) {
+void ProcessWatch::watch(const SessionId& session, const ClientHost& host,
+                         const std::vector<ProcessId>& processes) {
+    if (host != ClientHost{}) return;
     std::vector<ProcessId> already_gone;
     {
         MutexLock lock(mutex_);

@@ -31,8 +31,8 @@ public:
     ProcessWatch(boost::asio::any_io_executor executor, std::function<void(const SessionId&)> close)
         : executor_(std::move(executor)), close_(std::move(close)) {}
 
-    void watch(const SessionId& session, const std::vector<ProcessId>& processes) override
-        ROCKLOCK_EXCLUDES(mutex_);
+    void watch(const SessionId& session, const ClientHost& host,
+               const std::vector<ProcessId>& processes) override ROCKLOCK_EXCLUDES(mutex_);
 
     // Returns the sessions that are bound to processes, except those that were forgotten.
     std::set<SessionId> sessions() ROCKLOCK_EXCLUDES(mutex_);

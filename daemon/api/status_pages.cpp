@@ -177,9 +177,8 @@ ServiceAnswer StatusPages::metrics() const {
 }
 
 // Returns the usage of each user, by uid, for everything that has a limit.
-std::map<std::uint32_t, UserUsageLine> StatusPages::usage_of(
-    const LockStatistics& statistics) const {
-    std::map<std::uint32_t, UserUsageLine> users;
+std::map<UserId, UserUsageLine> StatusPages::usage_of(const LockStatistics& statistics) const {
+    std::map<UserId, UserUsageLine> users;
     for (const auto& [uid, connections] : traffic_.users.all())
         users[uid].connections = connections;
     for (const auto& [uid, bytes] : traffic_.buffers.all()) users[uid].buffer_bytes = bytes;

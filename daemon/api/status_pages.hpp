@@ -9,6 +9,7 @@
 #include <string>
 
 #include <rocklock/database.hpp>
+#include <rocklock/identity.hpp>
 
 #include "base/mutex.hpp"
 #include "daemon/api/traffic.hpp"
@@ -48,7 +49,7 @@ private:
     ServiceAnswer front(const HttpRequest& request) const;
     ServiceAnswer ready() const;
     ServiceAnswer metrics() const;
-    std::map<std::uint32_t, UserUsageLine> usage_of(const LockStatistics& statistics) const;
+    std::map<UserId, UserUsageLine> usage_of(const LockStatistics& statistics) const;
 
     LockService& service_;
     const CallRecorder& recorder_;

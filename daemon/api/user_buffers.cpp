@@ -21,7 +21,7 @@ bool UserBuffers::Account::try_add(std::size_t bytes) {
     return true;
 }
 
-UserBuffers::Account& UserBuffers::account(std::uint32_t uid) {
+UserBuffers::Account& UserBuffers::account(UserId uid) {
     const MutexLock lock(mutex_);
     return accounts_
         .emplace(std::piecewise_construct, std::forward_as_tuple(uid),
@@ -35,8 +35,8 @@ void UserBuffers::set_max(std::uint64_t max) {
     for (auto& [uid, account] : accounts_) account.set_max(max);
 }
 
-std::map<std::uint32_t, std::uint64_t> UserBuffers::all() const {
-    std::map<std::uint32_t, std::uint64_t> bytes;
+std::map<UserId, std::uint64_t> UserBuffers::all() const {
+    std::map<UserId, std::uint64_t> bytes;
     const MutexLock lock(mutex_);
     for (const auto& [uid, account] : accounts_) {
         if (account.bytes() > 0) bytes[uid] = account.bytes();

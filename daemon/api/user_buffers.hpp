@@ -17,6 +17,7 @@
 #include <map>
 
 #include <rocklock/error.hpp>
+#include <rocklock/identity.hpp>
 
 #include "base/mutex.hpp"
 
@@ -32,7 +33,7 @@ public:
     // The buffers of one user.
     class Account {
     public:
-        Account(std::uint32_t uid, std::uint64_t max) : uid_(uid), max_(max) {}
+        Account(UserId uid, std::uint64_t max) : uid_(uid), max_(max) {}
         Account(const Account&) = delete;
         Account& operator=(const Account&) = delete;
 
@@ -53,7 +54,7 @@ public:
         Error error() const;
 
     private:
-        const std::uint32_t uid_;
+        const UserId uid_;
         std::atomic<std::uint64_t> max_;
         std::atomic<std::uint64_t> bytes_{0};
     };
@@ -62,16 +63,16 @@ public:
     explicit UserBuffers(std::uint64_t max = 0) : max_(max) {}
 
     // Returns the account of the user. The reference is valid until this object is destroyed.
-    Account& account(std::uint32_t uid);
+    Account& account(UserId uid);
     // Changes the limit. Existing buffers are kept.
     void set_max(std::uint64_t max);
     // Returns the number of buffered bytes for each user that has any.
-    std::map<std::uint32_t, std::uint64_t> all() const;
+    std::map<UserId, std::uint64_t> all() const;
 
 private:
     mutable Mutex mutex_;
     std::uint64_t max_ ROCKLOCK_GUARDED_BY(mutex_);
-    std::map<std::uint32_t, Account> accounts_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::map<UserId, Account> accounts_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
 // The bytes of an account that belong to one buffer. The destructor subtracts them from the

@@ -5,19 +5,19 @@
 
 namespace rocklock {
 
-void UserConnections::add(std::uint32_t uid) {
+void UserConnections::add(UserId uid) {
     const MutexLock lock(mutex_);
     ++counts_[uid];
 }
 
-void UserConnections::remove(std::uint32_t uid) {
+void UserConnections::remove(UserId uid) {
     const MutexLock lock(mutex_);
     const auto found = counts_.find(uid);
     ROCKLOCK_ASSERT(found != counts_.end());
     if (--found->second == 0) counts_.erase(found);
 }
 
-std::optional<Error> UserConnections::check(std::uint32_t uid) const {
+std::optional<Error> UserConnections::check(UserId uid) const {
     const std::uint64_t max = max_;
     if (max == 0) return std::nullopt;
     const MutexLock lock(mutex_);
@@ -26,7 +26,7 @@ std::optional<Error> UserConnections::check(std::uint32_t uid) const {
     return user_limit_exceeded(uid, "connections", found->second, max, "max-user-connections");
 }
 
-std::map<std::uint32_t, std::uint64_t> UserConnections::all() const {
+std::map<UserId, std::uint64_t> UserConnections::all() const {
     const MutexLock lock(mutex_);
     return counts_;
 }

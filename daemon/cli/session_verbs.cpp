@@ -19,8 +19,8 @@
 namespace rocklock {
 namespace {
 
-Result<std::uint32_t> uid_in(const std::string& text) {
-    std::uint32_t uid = 0;
+Result<UserId> uid_in(const std::string& text) {
+    UserId uid = 0;
     const auto* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, uid);
     if (error == std::errc{} && rest == end) return uid;

@@ -21,7 +21,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 41> known_settings = {"socket",
+constexpr std::array<std::string_view, 49> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
@@ -30,6 +30,14 @@ constexpr std::array<std::string_view, 41> known_settings = {"socket",
                                                              "on-death",
                                                              "on-lost",
                                                              "http",
+                                                             "peer-listen",
+                                                             "peer-nodes",
+                                                             "peer-cert",
+                                                             "peer-key",
+                                                             "peer-ca",
+                                                             "relay",
+                                                             "relay-timeout",
+                                                             "node",
                                                              "admin-group",
                                                              "principal-from-uid",
                                                              "max-connections",

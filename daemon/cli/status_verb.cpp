@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t status_page_size = 1000;
 
 // The numbers of sessions by uid.
-using Users = std::map<std::uint32_t, std::uint64_t>;
+using Users = std::map<UserId, std::uint64_t>;
 
 Result<Users> users_of(LockConnection& manager) {
     Users users;
@@ -59,8 +59,12 @@ std::string reach_of(ManagerKind kind) {
 }
 
 // Returns the name of a user. Clients over TCP have no uid; see docs/operations.md.
-std::string name_of(std::uint32_t uid) {
-    return uid == static_cast<std::uint32_t>(-1) ? "TCP" : user_name(uid);
+std::string name_of(UserId uid) {
+    const std::string name = uid_of(uid) == static_cast<std::uint32_t>(-1) ? "TCP"
+                             : node_number_of(uid) == 0                    ? user_name(uid_of(uid))
+                                                        : user_name_without_entry(uid_of(uid));
+    if (node_number_of(uid) == 0) return name;
+    return name + " of node number " + std::to_string(node_number_of(uid));
 }
 
 // `pong` is null if the manager does not run, and `users` is null if they are unknown.

@@ -57,8 +57,9 @@ bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == 
 
 }  // namespace
 
-std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, const Side& side) {
-    auto connection = std::make_shared<Connection>(socket, thread, side);
+std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, const Side& side,
+                                              std::unique_ptr<SecureChannel> secure) {
+    auto connection = std::make_shared<Connection>(socket, thread, side, std::move(secure));
     if (side.idle_connections != nullptr) {
         connection->idle_number_ = side.idle_connections->add(connection, steady_clock::now());
     }
@@ -67,14 +68,17 @@ std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, cons
         if (arrivals != nullptr) arrivals->leave();
         connection->interest_ = EPOLLIN;
         const bool watched = connection->thread_.watch(connection->socket_, connection, EPOLLIN);
-        if (!watched) connection->hang_up();
+        if (!watched) return connection->hang_up();
+        if (connection->has_buffered()) connection->read(false);
     });
     return connection;
 }
 
-Connection::Connection(int socket, IoThread& thread, const Side& side)
+Connection::Connection(int socket, IoThread& thread, const Side& side,
+                       std::unique_ptr<SecureChannel> secure)
     : socket_(socket),
-      report_(socket),
+      secure_(std::move(secure)),
+      report_(socket, secure_ != nullptr),
       thread_(thread),
       traffic_(side.traffic),
       uid_(side.caller.uid),
@@ -105,7 +109,7 @@ void Connection::end_if_silent() {
 
 bool Connection::has_unread() const {
     if (closed_ || held_up_ || input_over_ || discarding_ || closing_) return false;
-    if (conversation_ && conversation_->paused()) return true;
+    if ((conversation_ && conversation_->paused()) || has_buffered()) return true;
     int bytes = 0;
     return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > 0;
 }
@@ -159,6 +163,7 @@ void Connection::continue_input() {
         held_up_ = false;
     }
     if (conversation_->paused()) return process_input({});
+    if (has_buffered() && !input_over_) return read(false);
     update_request();
     update_interest();
 }
@@ -183,6 +188,23 @@ void Connection::remind() {
     schedule_reminder();
 }
 
+// ---- The socket ----
+
+ssize_t Connection::receive(std::span<char> buffer) {
+    if (secure_) return secure_->receive(buffer);
+    return ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+}
+
+ssize_t Connection::send_bytes(std::string_view bytes) {
+    if (secure_) return secure_->send(bytes);
+    return ::send(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void Connection::end_output() {
+    if (secure_) secure_->end_output();
+    ::shutdown(socket_, SHUT_WR);
+}
+
 // ---- Reading ----
 
 // `closed`: the client has closed its socket, or the socket has reported an error.
@@ -190,7 +212,7 @@ void Connection::read(bool closed) {
     auto& buffer = read_buffer();
     // Input that cannot be processed yet must be kept, so little is read for a user at its limit.
     const auto wanted = services_.buffers->full() ? small_buffer : buffer.size();
-    const auto size = ::recv(socket_, buffer.data(), wanted, MSG_DONTWAIT);
+    const auto size = receive(std::span(buffer).first(wanted));
     if (size > 0) return process_input({buffer.data(), static_cast<std::size_t>(size)});
     if (size == 0) {
         report_.note_end_of_input();
@@ -215,7 +237,7 @@ void Connection::process_input(std::string_view bytes) {
         remind_in(discard_time);
     } else if (!conversation_->has_room()) {
         held_up_ = true;
-    } else if (conversation_->paused()) {
+    } else if (conversation_->paused() || has_buffered()) {
         thread_.continue_input_soon(shared_from_this());
     }
     update_request();
@@ -235,7 +257,7 @@ void Connection::end_of_input() {
 
 void Connection::discard() {
     auto& buffer = read_buffer();
-    const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    const auto size = receive(buffer);
     if (size > 0 || (size < 0 && would_block())) return;
     if (size == 0) report_.note_end_of_input();
     if (size < 0) report_.note_error();
@@ -257,8 +279,7 @@ void Connection::write() {
             sending_ = conversation_->take_output();
             sent_ = 0;
         }
-        const auto size = ::send(socket_, sending_.data() + sent_, sending_.size() - sent_,
-                                 MSG_DONTWAIT | MSG_NOSIGNAL);
+        const auto size = send_bytes(std::string_view(sending_).substr(sent_));
         if (size < 0 && !would_block()) {
             // EPIPE on a Unix socket means only that the client has closed it: if the client has
             // left something unread, the socket reports another error as well.
@@ -309,7 +330,7 @@ void Connection::finish() {
     closing_ = true;
     // After both ends of a TCP connection are closed, the kernel does not report a reset any more.
     const bool half_closed = report_.is_tcp() && report_.input_ended();
-    if (!half_closed) ::shutdown(socket_, SHUT_WR);
+    if (!half_closed) end_output();
     remind_in(half_closed ? max_close_wait_half_closed : max_close_wait);
     auto& others = closing_connections();
     others.push_back(weak_from_this());

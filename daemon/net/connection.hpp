@@ -18,7 +18,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "daemon/api/status_pages.hpp"
 #include "daemon/net/arrival_gate.hpp"
@@ -26,6 +28,7 @@
 #include "daemon/net/http_conversation.hpp"
 #include "daemon/net/idle_connections.hpp"
 #include "daemon/net/io_thread.hpp"
+#include "daemon/net/secure_channel.hpp"
 #include "daemon/net/socket_report.hpp"
 #include "daemon/net/transfer_limits.hpp"
 
@@ -49,10 +52,13 @@ public:
         std::chrono::milliseconds stall_timeout{60'000};
     };
 
-    // Takes ownership of the socket and assigns it to the thread. Thread-safe.
-    static std::shared_ptr<Connection> start(int socket, IoThread& thread, const Side& side);
+    // Takes ownership of the socket and assigns it to the thread. If `secure` is not null, the
+    // bytes of the socket are encrypted. Thread-safe.
+    static std::shared_ptr<Connection> start(int socket, IoThread& thread, const Side& side,
+                                             std::unique_ptr<SecureChannel> secure = nullptr);
 
-    Connection(int socket, IoThread& thread, const Side& side);
+    Connection(int socket, IoThread& thread, const Side& side,
+               std::unique_ptr<SecureChannel> secure);
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
     ~Connection() override;
@@ -74,6 +80,10 @@ private:
     using Time = IoThread::Time;
 
     std::shared_ptr<Conversation> begin(char first);
+    ssize_t receive(std::span<char> buffer);
+    ssize_t send_bytes(std::string_view bytes);
+    bool has_buffered() const { return secure_ && secure_->has_buffered(); }
+    void end_output();
     void read(bool closed);
     void process_input(std::string_view bytes);
     void end_of_input();
@@ -96,10 +106,12 @@ private:
     void keep_connection();
 
     const int socket_;
+    // Null if the bytes are not encrypted.
+    const std::unique_ptr<SecureChannel> secure_;
     SocketReport report_;
     IoThread& thread_;
     Traffic& traffic_;
-    const std::uint32_t uid_;
+    const UserId uid_;
     const HttpServices services_;
     std::shared_ptr<ClientSession> client_session_;
     Clock& clock_;

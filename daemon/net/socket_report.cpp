@@ -24,8 +24,8 @@ int option(int socket, int name) {
 
 }  // namespace
 
-SocketReport::SocketReport(int socket)
-    : socket_(socket), tcp_(option(socket, SO_DOMAIN) != AF_UNIX) {}
+SocketReport::SocketReport(int socket, bool encrypted)
+    : socket_(socket), tcp_(option(socket, SO_DOMAIN) != AF_UNIX), encrypted_(encrypted) {}
 
 bool SocketReport::failed() {
     failed_ = failed_ || option(socket_, SO_ERROR) != 0;
@@ -41,7 +41,7 @@ bool SocketReport::all_read() const { return !tcp_ && queued_output(socket_) == 
 // with unread output.
 std::uint64_t SocketReport::read_of(std::uint64_t sent) {
     if (!failed()) return sent;
-    if (!tcp_ || !input_ended_) return 0;
+    if (!tcp_ || encrypted_ || !input_ended_) return 0;
     const std::uint64_t late = queued_output(socket_);
     return late == 0 ? 0 : sent - std::min(sent, late);
 }

@@ -7,6 +7,9 @@
 //     TCP           The kernel knows only what the client's kernel has received. If the client
 //                   closes its socket with unread bytes, or if bytes arrive after that, the
 //                   connection is reset and the socket reports an error.
+//     TLS           As for TCP. The numbers of bytes that the kernel reports include those that
+//                   encryption adds, and a relay may have received bytes that it has not passed on.
+//                   Therefore, after an error no byte has certainly been read.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +20,8 @@ namespace rocklock {
 // Lifetime: the socket must be open during each call.
 class SocketReport {
 public:
-    explicit SocketReport(int socket);
+    // `encrypted`: the socket transfers TLS.
+    explicit SocketReport(int socket, bool encrypted = false);
 
     bool is_tcp() const { return tcp_; }
 
@@ -43,6 +47,7 @@ public:
 private:
     const int socket_;
     bool tcp_ = false;
+    const bool encrypted_;
     bool failed_ = false;
     bool input_ended_ = false;
 };

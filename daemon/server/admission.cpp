@@ -141,16 +141,20 @@ void Admission::admit(Protocol::socket socket, bool tcp) {
         const int yes = 1;
         ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     }
+    serve(socket.release(), caller, tcp);
+}
+
+void Admission::serve(int socket, const Caller& caller, bool tcp,
+                      std::unique_ptr<SecureChannel> secure) {
     HttpServices services = uses_.services;
     services.tcp = tcp;
     const Connection::Side side{
         caller,     services,           uses_.dispatcher, uses_.traffic, &idle_connections_,
         &arrivals_, uses_.stall_timeout};
     auto& thread = *uses_.threads[next_thread_++ % uses_.threads.size()];
-    connections_.add(Connection::start(socket.release(), thread, side));
+    connections_.add(Connection::start(socket, thread, side, std::move(secure)));
 }
 
-// Returns the reason why a client is refused, or nullopt if it is admitted.
 std::optional<Error> Admission::refusal_of(const Caller& caller) {
     if (!uses_.dispatcher.may_administer(caller)) {
         if (auto over = uses_.traffic.users.check(caller.uid)) return over;

@@ -57,6 +57,14 @@ public:
     void start(Listeners& listeners);
     void close();
 
+    // Returns the reason why a client is refused, or nullopt if it is admitted.
+    std::optional<Error> refusal_of(const Caller& caller);
+    // Serves an admitted client. Takes ownership of the socket. `tcp` is whether the client uses
+    // TCP; if it is a client of a relay, whether it uses TCP to the relay. If `secure` is not null,
+    // the bytes of the socket are encrypted.
+    void serve(int socket, const Caller& caller, bool tcp,
+               std::unique_ptr<SecureChannel> secure = nullptr);
+
     // Returns true if a client waits to be accepted.
     bool has_waiting_clients();
     ConnectionSet& connections() { return connections_; }
@@ -74,7 +82,6 @@ private:
     // Returns the client at the other end.
     Caller caller_at(Protocol::socket& socket, bool tcp) const;
     void admit(Protocol::socket socket, bool tcp);
-    std::optional<Error> refusal_of(const Caller& caller);
     bool has_slot_for(const Caller& caller);
     bool make_room(bool for_administrator);
 

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/peer/tcp.hpp"
 #include "daemon/support/loopback.hpp"
 
 namespace rocklock {
@@ -50,6 +51,13 @@ Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptio
         auto listener = listen_on_loopback(address);
         if (!listener) return std::move(listener).error();
         listeners.all.push_back(*std::move(listener));
+    }
+    for (const auto& address : options.peer_listen) {
+        auto parsed = parse_host_and_port("peer-listen", address);
+        if (!parsed) return std::move(parsed).error();
+        auto listener = listen_for_relays(*parsed);
+        if (!listener) return std::move(listener).error();
+        listeners.peers.push_back(*std::move(listener));
     }
     return listeners;
 }

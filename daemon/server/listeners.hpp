@@ -20,11 +20,14 @@ struct Listeners {
     // The file of the Unix socket. If the socket was inherited, this is nullopt, because the
     // process that created the socket also removes the file.
     std::optional<SocketFile> file;
+    // The listeners for relays.
+    std::vector<Listener> peers;
 };
 
 // Returns the listeners in `passed`, plus those for HTTP, plus a Unix socket if `passed` has none.
+// Also opens the listeners for relays.
 //
-// Errors: as SocketFile::listen and listen_on_loopback
+// Errors: as SocketFile::listen, listen_on_loopback and listen_for_relays
 Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptions& options,
                                  std::optional<gid_t> group);
 

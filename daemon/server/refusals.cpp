@@ -38,7 +38,7 @@ std::string refusal_text(const std::string& reason) {
 
 bool Refusals::full() const { return in_progress_ >= slots_; }
 
-void Refusals::refuse(Socket socket, std::uint32_t uid, const std::string& reason) {
+void Refusals::refuse(Socket socket, UserId uid, const std::string& reason) {
     ++traffic_.refused;
     if (const auto count = logged_.let_through(std::chrono::steady_clock::now()); count > 0) {
         log_.write({LogLevel::warning,
@@ -61,7 +61,7 @@ void Refusals::refuse(Socket socket, std::uint32_t uid, const std::string& reaso
                    asio::detached);
 }
 
-asio::awaitable<void> Refusals::drain(std::shared_ptr<Socket> socket, std::uint32_t uid) {
+asio::awaitable<void> Refusals::drain(std::shared_ptr<Socket> socket, UserId uid) {
     boost::system::error_code error;
     socket->shutdown(Socket::shutdown_send, error);
     asio::steady_timer limit(control_, max_time);

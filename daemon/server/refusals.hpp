@@ -10,6 +10,8 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <rocklock/identity.hpp>
+
 #include "daemon/api/status_pages.hpp"
 #include "daemon/support/log.hpp"
 
@@ -41,13 +43,13 @@ public:
     // closed with unread input, the kernel would reset the connection, and the client might lose
     // the response. If the user occupies all of its slots, the connection is closed immediately
     // after the response.
-    void refuse(Socket socket, std::uint32_t uid, const std::string& reason);
+    void refuse(Socket socket, UserId uid, const std::string& reason);
 
     // Returns true if all slots are occupied. The caller should then accept no further clients.
     bool full() const;
 
 private:
-    boost::asio::awaitable<void> drain(std::shared_ptr<Socket> socket, std::uint32_t uid);
+    boost::asio::awaitable<void> drain(std::shared_ptr<Socket> socket, UserId uid);
 
     boost::asio::io_context& control_;
     const Log& log_;
@@ -58,7 +60,7 @@ private:
     // The numbers of refusals in progress, in total and of each user. Users without refusals have
     // no entry.
     int in_progress_ = 0;
-    std::map<std::uint32_t, int> by_user_;
+    std::map<UserId, int> by_user_;
     RateLimiter logged_{std::chrono::milliseconds{10'000}};
 };
 

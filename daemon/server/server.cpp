@@ -32,6 +32,7 @@
 #include "daemon/net/io_thread.hpp"
 #include "daemon/server/admission.hpp"
 #include "daemon/server/listeners.hpp"
+#include "daemon/server/peer_admission.hpp"
 #include "daemon/server/reload.hpp"
 #include "daemon/server/served_store.hpp"
 #include "daemon/server/service_manager.hpp"
@@ -64,6 +65,7 @@ struct Parts {
     const ServiceManager& manager;
     Database& database;
     Listeners& listeners;
+    PeerAccess peer_access;
     std::optional<gid_t> admin_group;
     int max_connections = 0;
 };
@@ -115,6 +117,7 @@ private:
     asio::io_context control_;
     // Declared before the threads, which end connections that it has admitted.
     Admission admission_;
+    PeerAdmission peers_;
     ProcessWatch watch_;
     std::atomic<bool> stopping_{false};
     CallRecorder recorder_;
@@ -148,6 +151,7 @@ Server::Server(const Parts& parts)
       service_(*server_service(parts.database.service())),
       admission_({control_, parts.log, traffic_, dispatcher_, services(), threads_,
                   parts.admin_group, parts.max_connections, parts.options.stall_timeout}),
+      peers_({control_, parts.log, admission_, dispatcher_}, parts.peer_access),
       watch_(
           control_.get_executor(),
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
@@ -298,6 +302,7 @@ std::optional<Error> Server::run() {
     });
     await_reload();
     admission_.start(parts_.listeners);
+    peers_.start(std::move(parts_.listeners.peers));
     asio::co_spawn(control_, run_maintenance(), asio::detached);
     asio::co_spawn(control_, watch_socket_file(), asio::detached);
     asio::co_spawn(control_, feed_watchdog(), asio::detached);
@@ -320,7 +325,9 @@ void Server::watch_recovered() {
     const auto sessions = parts_.database.service().sessions({});
     if (!sessions) return;
     for (const auto& session : *sessions) {
-        if (session.bound == Bound::process) watch_.watch(session.id, session.processes);
+        if (session.bound == Bound::process) {
+            watch_.watch(session.id, session.host, session.processes);
+        }
         if (session.bound == Bound::connection) dispatcher_.unbind(session.id);
     }
 }
@@ -405,6 +412,7 @@ void Server::request_stop(const char* reason) {
     // From now on clients cannot connect; they start another daemon if they are allowed to.
     if (parts_.listeners.file) parts_.listeners.file->remove();
     admission_.close();
+    peers_.close();
     // A second signal ends the process immediately. The store is consistent at any time.
     signals_.clear(ignored);
     parts_.manager.notify("STOPPING=1");
@@ -468,6 +476,8 @@ Result<void> serve_store(const ServerOptions& options) {
         if (!found) return std::move(found).error();
         group = *found;
     }
+    const auto peer_access = open_peer_access(options);
+    if (!peer_access) return peer_access.error();
     auto passed = manager.take_sockets();
     if (!passed) return std::move(passed).error();
     auto listeners = open_listeners(*std::move(passed), options, group);
@@ -477,9 +487,12 @@ Result<void> serve_store(const ServerOptions& options) {
     auto database = open_served_store(options, log);
     if (!database) return std::move(database).error();
     const int connections = std::min(options.max_connections, *descriptors);
-    Server server({options, log, manager, *database, *listeners, group, connections});
+    Server server({options, log, manager, *database, *listeners, *peer_access, group, connections});
     for (const auto& listener : listeners->all) {
         log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
+    }
+    for (const auto& listener : listeners->peers) {
+        log.write({LogLevel::info, "listening", "listening for relays on " + listener.name(), {}});
     }
     log_start(log, *database, options);
     manager.notify("READY=1\nSTATUS=serving locks");

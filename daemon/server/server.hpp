@@ -11,6 +11,7 @@
 #include <rocklock/database.hpp>
 #include <rocklock/result.hpp>
 
+#include "daemon/peer/tls.hpp"
 #include "daemon/support/log.hpp"
 #include "service/principal_rule.hpp"
 
@@ -52,6 +53,21 @@ struct ServerOptions {
     std::string socket_path;
     // Loopback addresses (HOST:PORT) to listen on, in addition to the socket.
     std::vector<std::string> http;
+    // Addresses (HOST:PORT) to listen on for relays.
+    std::vector<std::string> peer_listen;
+    // The certificate of this daemon. Required unless all addresses of `peer_listen`, or the
+    // manager that this daemon relays to, are loopback addresses.
+    TlsFiles peer_tls;
+    // The file with the nodes whose relays may connect (PeerNodes). Required if there is a
+    // certificate.
+    std::string peer_nodes;
+    // If not empty, the address (HOST:PORT) of the manager to which this daemon relays its clients.
+    // It then has no store.
+    std::string relay;
+    // The name of this host, which the manager uses if there are no certificates.
+    std::string node;
+    // The maximum time for which a new client waits until the manager can be reached.
+    std::chrono::milliseconds relay_timeout{10'000};
     // The directory of the store. If it is empty, the store is in memory.
     std::string store;
     Durability durability = Durability::durable;

@@ -2,8 +2,8 @@
 
 namespace rocklock {
 
-Error user_limit_exceeded(std::uint32_t uid, std::string_view what, std::uint64_t count,
-                          std::uint64_t max, std::string_view option) {
+Error user_limit_exceeded(UserId uid, std::string_view what, std::uint64_t count, std::uint64_t max,
+                          std::string_view option) {
     std::string text = uid == tcp_user ? std::string("all clients over TCP together have ")
                                        : "user " + std::to_string(uid) + " has ";
     text += std::to_string(count) + " " + std::string(what) + ", and the limit is " +

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <rocklock/error.hpp>
+#include <rocklock/identity.hpp>
 
 namespace rocklock {
 
@@ -15,7 +16,7 @@ inline constexpr std::uint32_t tcp_user = std::numeric_limits<std::uint32_t>::ma
 
 // Returns limit_exceeded. The message states how many `what` (a plural noun) the user has
 // (`count`), that the limit is `max`, and that `option` can raise the limit.
-Error user_limit_exceeded(std::uint32_t uid, std::string_view what, std::uint64_t count,
-                          std::uint64_t max, std::string_view option);
+Error user_limit_exceeded(UserId uid, std::string_view what, std::uint64_t count, std::uint64_t max,
+                          std::string_view option);
 
 }  // namespace rocklock

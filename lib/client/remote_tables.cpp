@@ -234,13 +234,13 @@ Result<DraftPage> RemoteTables::list_drafts(const DraftsRequest& request) {
 }
 
 Result<Draft> RemoteTables::take_draft(const std::string& principal, DraftId draft,
-                                       std::optional<std::uint32_t> only_of) {
+                                       std::optional<UserId> only_of) {
     if (only_of) return selects_user();
     return locks_.take_draft(principal, draft);
 }
 
 Result<void> RemoteTables::discard_draft(const std::string& principal, DraftId draft,
-                                         std::optional<std::uint32_t> only_of) {
+                                         std::optional<UserId> only_of) {
     if (only_of) return selects_user();
     return locks_.discard_draft(principal, draft);
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/items/table.hpp>
 
 #include "base/fork.hpp"
@@ -56,9 +57,9 @@ public:
     // The daemon determines which drafts the client may see. If `only_of` is set, these two
     // functions fail with invalid_argument.
     Result<Draft> take_draft(const std::string& principal, DraftId draft,
-                             std::optional<std::uint32_t> only_of = {}) override;
+                             std::optional<UserId> only_of = {}) override;
     Result<void> discard_draft(const std::string& principal, DraftId draft,
-                               std::optional<std::uint32_t> only_of = {}) override;
+                               std::optional<UserId> only_of = {}) override;
 
     Result<WriteAnswer> write_item(const WriteItem& request) override;
     Result<GetAnswer> get_item(const GetItem& request) override;

@@ -352,7 +352,7 @@ Result<std::uint64_t> Database::end_sessions(std::string_view principal, std::st
     return end_all_sessions(state_->service(), {principal}, by, reason);
 }
 
-Result<std::uint64_t> Database::end_sessions_of_user(std::uint32_t uid, std::string_view by,
+Result<std::uint64_t> Database::end_sessions_of_user(UserId uid, std::string_view by,
                                                      std::string_view reason) {
     if (!state_) return moved_away();
     return end_all_sessions(state_->service(), {{}, uid}, by, reason);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
 
@@ -15,7 +16,7 @@ struct SessionOwner {
     // Used only if `uid` is not set.
     std::string_view principal;
     // The user that opened the sessions.
-    std::optional<std::uint32_t> uid{};
+    std::optional<UserId> uid{};
 };
 
 // Ends each session of the owner. If sessions of the owner were opened during the call, ends them

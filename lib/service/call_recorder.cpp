@@ -16,7 +16,9 @@ namespace {
 using std::chrono::steady_clock;
 
 std::string user_of(const Caller& caller) {
-    return caller.uid == nobody_known ? "?" : user_name(caller.uid);
+    if (is_unknown(caller.uid)) return "?";
+    if (!caller.node) return user_name(uid_of(caller.uid));
+    return user_name_without_entry(uid_of(caller.uid)) + "@" + caller.node->host.node;
 }
 
 // Returns the log event for a successful administrative call, or nullopt for other calls.

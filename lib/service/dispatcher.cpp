@@ -79,6 +79,12 @@ Result<ProcessId> process_for(const Call& call, const Caller& caller) {
             "over TCP), so no session can be bound to it: use Bound: connection");
     }
     const pid_t pid = call.pid.value_or(caller.pid);
+    if (caller.node) {
+        if (pid == caller.pid) return ProcessId{caller.pid, caller.start_time};
+        return Error(ErrorCode::invalid_argument,
+                     "Pid: a client that connects through a relay can bind a session only to its "
+                     "own process");
+    }
     const auto process = find_process(pid);
     if (!process) {
         return Error(ErrorCode::invalid_argument,
@@ -180,7 +186,7 @@ std::optional<Ticket> Dispatcher::start(Call call, const Caller& caller, Done do
                 back_up(verb.directory, std::move(done));
                 return std::nullopt;
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, EndSessions>) {
-                end_sessions(std::move(verb), user_name(caller.uid), std::move(done));
+                end_sessions(std::move(verb), name_of(caller), std::move(done));
                 return std::nullopt;
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, WatchRequest>) {
                 return watch(std::move(verb), std::move(done));
@@ -313,8 +319,15 @@ void Dispatcher::end_sessions(EndSessions request, std::string by, Done done) {
 }
 
 bool Dispatcher::may_administer(const Caller& caller) const {
+    // The daemon of another host can claim any uid, so the clients of other hosts have no rights
+    // of administrators.
+    if (caller.node) return false;
     return caller.administrator || caller.uid == 0 ||
            (caller.uid == options_.administrator && caller.uid != nobody_known);
+}
+
+std::string Dispatcher::name_of(const Caller& caller) const {
+    return caller.node ? remote_users_.name_of(caller.uid) : user_name(uid_of(caller.uid));
 }
 
 // Checks rights and proof, which the service does not, and adds the facts about the caller that the
@@ -331,16 +344,17 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
     }
     if (auto proof = prove(call, proven); !proof) return std::move(proof).error();
     if (auto* steal = std::get_if<Steal>(&call.body)) steal->administrator = administrator;
-    if (auto* broken = std::get_if<Break>(&call.body)) broken->by = user_name(caller.uid);
-    if (auto* end = std::get_if<EndSession>(&call.body)) end->by = user_name(caller.uid);
-    if (auto* drain = std::get_if<DrainClass>(&call.body)) drain->by = user_name(caller.uid);
-    if (auto* resume = std::get_if<ResumeClass>(&call.body)) resume->by = user_name(caller.uid);
+    if (auto* broken = std::get_if<Break>(&call.body)) broken->by = name_of(caller);
+    if (auto* end = std::get_if<EndSession>(&call.body)) end->by = name_of(caller);
+    if (auto* drain = std::get_if<DrainClass>(&call.body)) drain->by = name_of(caller);
+    if (auto* resume = std::get_if<ResumeClass>(&call.body)) resume->by = name_of(caller);
 
     auto* opens = session_to_open(call.body);
     auto* join = std::get_if<JoinProcess>(&call.body);
     if (opens != nullptr) {
         opens->uid = caller.uid;
         opens->pid = caller.pid;
+        opens->host = caller.node ? caller.node->host : ClientHost{};
         if (call.pid && opens->bound != Bound::process) {
             return Error(ErrorCode::invalid_argument, "Pid may be given only with Bound: process");
         }
@@ -349,6 +363,7 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
         auto process = process_for(call, caller);
         if (!process) return std::move(process).error();
         binding.processes = {*process};
+        if (caller.node) binding.host = caller.node->host;
         if (opens != nullptr) opens->processes = binding.processes;
         if (join != nullptr) {
             join->process = *process;
@@ -437,7 +452,7 @@ Ticket Dispatcher::decide(Request request, Binding binding, Done done) {
         if (!answer) return done(std::move(answer).error());
         if (watch != nullptr && !binding.processes.empty()) {
             const auto session = binding.joined ? binding.joined : opened_session(*answer);
-            if (session) watch->watch(*session, binding.processes);
+            if (session) watch->watch(*session, binding.host, binding.processes);
         }
         if (!binding.principal.empty()) set_principal_in(*answer, binding.principal);
         done(reply_of(*std::move(answer), opens));

@@ -8,7 +8,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
@@ -23,6 +26,7 @@
 #include "base/mutex.hpp"
 #include "lock/manager/server_service.hpp"
 #include "service/principal_rule.hpp"
+#include "service/remote_users.hpp"
 #include "service/user_identities.hpp"
 #include "wire/call.hpp"
 
@@ -30,15 +34,21 @@ namespace rocklock {
 
 // The uid of every caller over TCP, because the kernel cannot identify such callers.
 inline constexpr uid_t nobody_known = static_cast<uid_t>(-1);
+// Returns true if the user is that of callers over TCP, on the manager's host or on another one.
+constexpr bool is_unknown(UserId user) { return uid_of(user) == nobody_known; }
 
-// The caller, as identified by the kernel.
+// The caller, as identified by the kernel of its host.
 struct Caller {
-    uid_t uid = 0;
+    UserId uid = 0;
     // 0 if the calling process is in another pid namespace or calls over TCP.
     pid_t pid = 0;
     // Whether the caller is an administrator although it is neither root nor the user of the
     // daemon.
     bool administrator = false;
+    // The host of the caller. Null for the host of the manager.
+    std::shared_ptr<const RemoteNode> node{};
+    // The start time of the process with the number `pid`. Set only for callers of another host.
+    std::uint64_t start_time = 0;
 };
 
 // The last session for which a client has presented the right secret. The secret of a session never
@@ -69,8 +79,10 @@ public:
     SessionWatch& operator=(const SessionWatch&) = delete;
     virtual ~SessionWatch() = default;
 
-    // Binds the session to `processes`, in addition to those to which it is already bound.
-    virtual void watch(const SessionId& session, const std::vector<ProcessId>& processes) = 0;
+    // Binds the session to `processes` of `host`, in addition to those to which it is already
+    // bound.
+    virtual void watch(const SessionId& session, const ClientHost& host,
+                       const std::vector<ProcessId>& processes) = 0;
 };
 
 class CallObserver;
@@ -134,8 +146,8 @@ public:
         : service_(service),
           watch_(watch),
           options_(std::move(options)),
-          principals_(options_.principal_from_uid),
-          identities_(options_.identities),
+          principals_(options_.principal_from_uid, remote_users_),
+          identities_(remote_users_, options_.identities),
           boot_id_(clock().boot_id()) {}
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
@@ -171,11 +183,16 @@ public:
     // Returns the rule for principals. Requests for tables, which are not calls of the lock API and
     // can name a principal, use it too.
     PrincipalRule& principals() { return principals_; }
+    // Returns the users of other hosts. A server adds a user before the first call of its client.
+    RemoteUsers& remote_users() { return remote_users_; }
+    // Returns the name of the user of the caller, for messages and the audit log.
+    std::string name_of(const Caller& caller) const;
 
 private:
     // The processes to watch after a call has succeeded, and the principal to add to its reply.
     struct Binding {
         std::vector<ProcessId> processes;
+        ClientHost host;
         // The session that the processes join. If nullopt, the session that the call opens.
         std::optional<SessionId> joined;
         // The principal of the session that the call opens, if it differs from the one that the
@@ -202,7 +219,7 @@ private:
     // DraftsRequest::only_of.
     struct DraftOwner {
         std::string principal;
-        std::optional<std::uint32_t> only_of;
+        std::optional<UserId> only_of;
     };
     Result<DraftOwner> draft_owner(const Call& call, const std::optional<SessionId>& session,
                                    const std::string& named, bool administrator);
@@ -215,6 +232,7 @@ private:
     ServerService& service_;
     SessionWatch* watch_;
     DispatcherOptions options_;
+    RemoteUsers remote_users_;
     PrincipalRule principals_;
     UserIdentities identities_;
     const std::string boot_id_;

@@ -139,7 +139,7 @@ Result<std::string> EditEndpoint::show(const ShowEdit& edit) {
     return write_reply(Reply(*std::move(view)));
 }
 
-ServiceAnswer EditEndpoint::save(SaveEdit save, const Secret& secret, std::uint32_t uid) {
+ServiceAnswer EditEndpoint::save(SaveEdit save, const Secret& secret, UserId uid) {
     const auto owner = check_sender(&locks_, save.session, secret);
     if (!owner) return error_answer(owner.error());
     note_token(&locks_, save.session, save.token);

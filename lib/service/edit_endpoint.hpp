@@ -12,6 +12,7 @@
 #include <string>
 
 #include <rocklock/error.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
 
@@ -46,7 +47,7 @@ public:
     // items in its response.
     struct Sent {
         std::string body;
-        std::uint32_t uid = 0;
+        UserId uid = 0;
         AnswerRoom room{};
     };
 
@@ -70,7 +71,7 @@ private:
     Result<std::string> read(const Grant& grant, const std::vector<ItemToLock>& items,
                              const AnswerRoom& room);
     Result<std::string> show(const ShowEdit& edit);
-    ServiceAnswer save(SaveEdit save, const Secret& secret, std::uint32_t uid);
+    ServiceAnswer save(SaveEdit save, const Secret& secret, UserId uid);
     ServiceAnswer response_of(Result<std::string> answer) const;
 
     // The maximum number of threads. They mainly wait for the disk, and share syncs.

@@ -118,9 +118,9 @@ Result<std::vector<DraftId>> read_drafts(std::string_view text, std::string_view
 
 }  // namespace
 
-Result<std::optional<std::uint32_t>> check_sender(LockService* locks, const SessionId& session,
-                                                  const Secret& secret) {
-    using Owner = std::optional<std::uint32_t>;
+Result<std::optional<UserId>> check_sender(LockService* locks, const SessionId& session,
+                                           const Secret& secret) {
+    using Owner = std::optional<UserId>;
     if (locks == nullptr)
         return Error(ErrorCode::not_owner, "there is no lock manager, and so no session");
     const auto known = locks->authenticate(session, secret);

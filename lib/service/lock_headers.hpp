@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
 
@@ -36,8 +37,8 @@ Result<TableGuards> read_lock_headers(const ServiceRequest& request, std::string
 //
 // Returns the value for LockProof::owner: the user that opened the session, or none if this user is
 // an administrator.
-Result<std::optional<std::uint32_t>> check_sender(LockService* locks, const SessionId& session,
-                                                  const Secret& secret);
+Result<std::optional<UserId>> check_sender(LockService* locks, const SessionId& session,
+                                           const Secret& secret);
 
 // Reports to the lock manager that a call has presented a token of this session. Must be called
 // only after check_sender() has succeeded. If the connection on which the grant was given is lost

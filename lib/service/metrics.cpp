@@ -120,7 +120,7 @@ void append_metric(std::string& text, std::string_view name, std::string_view ty
     text += ' ' + std::to_string(value) + '\n';
 }
 
-void append_user_usage(std::string& text, const std::map<std::uint32_t, UserUsageLine>& users) {
+void append_user_usage(std::string& text, const std::map<UserId, UserUsageLine>& users) {
     const auto family = [&](const std::string& name, const char* help, const auto& value_of) {
         text += "# HELP " + name + " " + help + "\n# TYPE " + name + " gauge\n";
         for (const auto& [uid, user] : users) {

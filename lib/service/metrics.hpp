@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/storage/storage.hpp>
@@ -92,7 +93,7 @@ struct UserConnectionLimits {
 };
 
 // Append the lines for the usage of each user, and for the limits.
-void append_user_usage(std::string& text, const std::map<std::uint32_t, UserUsageLine>& users);
+void append_user_usage(std::string& text, const std::map<UserId, UserUsageLine>& users);
 void append_user_limits(std::string& text, const UserLimits& limits,
                         const UserConnectionLimits& connections);
 

@@ -14,23 +14,24 @@ constexpr std::chrono::seconds max_failure_age{1};
 
 }  // namespace
 
-std::string PrincipalRule::name_of(uid_t uid) {
+std::string PrincipalRule::name_of(UserId uid) {
+    if (node_number_of(uid) != 0) return remote_users_.name_of(uid);
     const auto now = std::chrono::steady_clock::now();
     {
         const MutexLock lock(mutex_);
         const auto known = names_.find(uid);
         if (known != names_.end() && now < known->second.until) return known->second.name;
     }
-    const auto found = find_user_name(uid);
-    auto name = found.value_or(user_name_without_entry(uid));
+    const auto found = find_user_name(uid_of(uid));
+    auto name = found.value_or(user_name_without_entry(uid_of(uid)));
     const MutexLock lock(mutex_);
     names_[uid] = {name, now + (found ? max_name_age : max_failure_age)};
     return name;
 }
 
-Result<std::string> PrincipalRule::principal_for(uid_t uid, std::string principal) {
+Result<std::string> PrincipalRule::principal_for(UserId uid, std::string principal) {
     if (kind_ == PrincipalFromUid::off) return principal;
-    if (kind_ == PrincipalFromUid::require && uid == nobody_known) {
+    if (kind_ == PrincipalFromUid::require && is_unknown(uid)) {
         return Error(ErrorCode::access_denied,
                      "this daemon requires that the principal is the name of the user "
                      "(principal-from-uid = require), and the user of a TCP client is unknown: "
@@ -48,8 +49,8 @@ Result<std::string> PrincipalRule::principal_for(uid_t uid, std::string principa
                      "name, or use the default of the command line");
 }
 
-bool PrincipalRule::proves(uid_t uid, const std::string& principal) {
-    if (kind_ == PrincipalFromUid::off || uid == nobody_known) return false;
+bool PrincipalRule::proves(UserId uid, const std::string& principal) {
+    if (kind_ == PrincipalFromUid::off || is_unknown(uid)) return false;
     const auto name = name_of(uid);
     return kind_ == PrincipalFromUid::require ? principal == name
                                               : principal.starts_with(name + "/");

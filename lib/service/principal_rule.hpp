@@ -13,9 +13,11 @@
 #include <optional>
 #include <string>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/result.hpp>
 
 #include "base/mutex.hpp"
+#include "service/remote_users.hpp"
 
 namespace rocklock {
 
@@ -32,19 +34,21 @@ enum class PrincipalFromUid : std::uint8_t {
 // Threads: thread-safe.
 class PrincipalRule {
 public:
-    explicit PrincipalRule(PrincipalFromUid kind) : kind_(kind) {}
+    // `remote_users` contains the names of the users of other hosts, and must outlive the rule.
+    PrincipalRule(PrincipalFromUid kind, const RemoteUsers& remote_users)
+        : kind_(kind), remote_users_(remote_users) {}
 
     // Returns the principal that a client of this user gets if the client gives the name
     // `principal`. Must not be called for administrators, which can use every principal.
     //
     // Errors: access_denied
-    Result<std::string> principal_for(uid_t uid, std::string principal);
+    Result<std::string> principal_for(UserId uid, std::string principal);
 
     // Returns true if only this user and administrators can open sessions of the principal.
-    bool proves(uid_t uid, const std::string& principal);
+    bool proves(UserId uid, const std::string& principal);
 
 private:
-    std::string name_of(uid_t uid) ROCKLOCK_EXCLUDES(mutex_);
+    std::string name_of(UserId uid) ROCKLOCK_EXCLUDES(mutex_);
 
     struct KnownName {
         std::string name;
@@ -52,10 +56,11 @@ private:
     };
 
     const PrincipalFromUid kind_;
+    const RemoteUsers& remote_users_;
     Mutex mutex_;
     // The names of users that were looked up. They are kept for some time, because a lookup in the
     // user database can take long.
-    std::map<uid_t, KnownName> names_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::map<UserId, KnownName> names_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace rocklock

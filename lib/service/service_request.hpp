@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <rocklock/identity.hpp>
+
 namespace rocklock {
 
 // The maximum size of a body after decompression.
@@ -32,7 +34,7 @@ struct ServiceRequest {
     std::vector<std::pair<std::string, std::string>> lock_headers;
     std::string body;
     // The uid of the client; the transport sets it.
-    std::uint32_t uid = 0;
+    UserId uid = 0;
 };
 
 // Returns true for the two types that the body of a call can have: application/json and

@@ -74,8 +74,8 @@ Result<TableReply> execute(TableService& tables, const TableRequest& request) {
 
 // Checks the secrets of the sessions in the proofs, and adds the user to each proof, and the user
 // whose drafts it can save.
-Result<void> check_proofs(TableFrame& frame, std::uint32_t user, LockService* locks) {
-    std::map<SessionId, std::optional<std::uint32_t>> owners;
+Result<void> check_proofs(TableFrame& frame, UserId user, LockService* locks) {
+    std::map<SessionId, std::optional<UserId>> owners;
     const auto proofs = proofs_in(frame.request);
     if (frame.sessions.size() > proofs.size()) {
         return Error(ErrorCode::invalid_argument,
@@ -100,7 +100,7 @@ Result<void> check_proofs(TableFrame& frame, std::uint32_t user, LockService* lo
 }
 
 // Replaces the principals that writes name (WriteItem::by) as the rule requires.
-Result<void> apply_rule(TableRequest& request, std::uint32_t user, PrincipalRule* rule) {
+Result<void> apply_rule(TableRequest& request, UserId user, PrincipalRule* rule) {
     const bool exempt = user == 0 || user == ::geteuid();
     if (rule == nullptr || exempt) return {};
     for (std::string* principal : principals_in(request)) {

@@ -52,22 +52,23 @@ std::vector<std::string> look_up_identities(uid_t uid) {
     return identities;
 }
 
-std::vector<std::string> UserIdentities::of(uid_t uid) {
-    if (uid == nobody_known) return {};
+std::vector<std::string> UserIdentities::of(UserId uid) {
+    if (is_unknown(uid)) return {};
+    if (node_number_of(uid) != 0) return remote_users_.identities_of(uid);
     const auto now = std::chrono::steady_clock::now();
     {
         const MutexLock lock(mutex_);
         const auto known = known_.find(uid);
         if (known != known_.end() && now < known->second.until) return known->second.identities;
     }
-    auto identities = lookup_(uid);
+    auto identities = lookup_(uid_of(uid));
     const MutexLock lock(mutex_);
     known_[uid] = {identities, now + max_age};
     return identities;
 }
 
-bool UserIdentities::knows(uid_t uid) {
-    if (uid == nobody_known) return true;
+bool UserIdentities::knows(UserId uid) {
+    if (is_unknown(uid) || node_number_of(uid) != 0) return true;
     const MutexLock lock(mutex_);
     const auto known = known_.find(uid);
     return known != known_.end() && std::chrono::steady_clock::now() < known->second.until;

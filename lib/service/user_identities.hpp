@@ -10,7 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <rocklock/identity.hpp>
+
 #include "base/mutex.hpp"
+#include "service/remote_users.hpp"
 
 namespace rocklock {
 
@@ -26,14 +29,15 @@ class UserIdentities {
 public:
     using Lookup = std::function<std::vector<std::string>(uid_t)>;
 
-    // If `lookup` is empty, look_up_identities() is used.
-    explicit UserIdentities(Lookup lookup = {})
-        : lookup_(lookup ? std::move(lookup) : look_up_identities) {}
+    // If `lookup` is empty, look_up_identities() is used. `remote_users` contains the identities of
+    // the users of other hosts, and must outlive this object.
+    explicit UserIdentities(const RemoteUsers& remote_users, Lookup lookup = {})
+        : remote_users_(remote_users), lookup_(lookup ? std::move(lookup) : look_up_identities) {}
 
     // Returns the identities of the user. Looks them up if they are not known.
-    std::vector<std::string> of(uid_t uid) ROCKLOCK_EXCLUDES(mutex_);
+    std::vector<std::string> of(UserId uid) ROCKLOCK_EXCLUDES(mutex_);
     // Returns whether of() needs no lookup now.
-    bool knows(uid_t uid) ROCKLOCK_EXCLUDES(mutex_);
+    bool knows(UserId uid) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     struct Known {
@@ -41,9 +45,10 @@ private:
         std::chrono::steady_clock::time_point until;
     };
 
+    const RemoteUsers& remote_users_;
     const Lookup lookup_;
     Mutex mutex_;
-    std::map<uid_t, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::map<UserId, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace rocklock

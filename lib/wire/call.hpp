@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/items/drafts.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/lock_proof.hpp>
@@ -112,7 +113,7 @@ struct EndSessions {
     // Reported to the holders and stored in the audit log. Must not be empty.
     std::string reason;
     // The uid of the user that opened the sessions. nullopt if `principal` is set.
-    std::optional<std::uint32_t> uid{};
+    std::optional<UserId> uid{};
 };
 
 using CallBody =

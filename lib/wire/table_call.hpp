@@ -19,6 +19,7 @@
 #include <boost/json/value.hpp>
 
 #include <rocklock/error.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/items/table.hpp>
 #include <rocklock/result.hpp>
 
@@ -60,7 +61,7 @@ struct TableGuards {
     // As WriteItem::from_draft, which takes one draft, or TransactWrite::from_drafts.
     std::vector<DraftId> drafts;
     // The uid of the sender. A table that it creates counts towards its limits.
-    std::optional<std::uint32_t> user{};
+    std::optional<UserId> user{};
 };
 
 struct TableAnswer {

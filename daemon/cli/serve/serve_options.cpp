@@ -1,5 +1,7 @@
 #include "daemon/cli/serve/serve_options.hpp"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -16,8 +18,16 @@ namespace {
 
 constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<std::pair<const char*, const char*>, 24> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 32> operation_defaults = {
     {{"http", ""},
+     {"peer-listen", ""},
+     {"peer-nodes", ""},
+     {"peer-cert", ""},
+     {"peer-key", ""},
+     {"peer-ca", ""},
+     {"relay", ""},
+     {"relay-timeout", "10s"},
+     {"node", ""},
      {"admin-group", ""},
      {"principal-from-uid", "off"},
      {"max-connections", "20000"},
@@ -85,6 +95,29 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     if (!reserve) return reserve.error();
     options.live.reserve_bytes = static_cast<std::uint64_t>(*reserve);
     return {};
+}
+
+std::string host_name() {
+    utsname names{};
+    return ::uname(&names) == 0 ? names.nodename : "";
+}
+
+// Reads the settings of connections between the daemons of several hosts.
+Result<void> read_peers(const Settings& settings, ServerOptions& options) {
+    options.peer_listen = words_in(settings.get("peer-listen", "").value);
+    options.peer_nodes = absolute_path(settings.get("peer-nodes", "").value);
+    options.peer_tls.certificate = absolute_path(settings.get("peer-cert", "").value);
+    options.peer_tls.key = absolute_path(settings.get("peer-key", "").value);
+    options.peer_tls.authority = absolute_path(settings.get("peer-ca", "").value);
+    options.relay = settings.get("relay", "").value;
+    options.node = settings.get("node", "").value;
+    if (options.node.empty()) options.node = host_name();
+    const auto timeout = settings.duration("relay-timeout", "10s");
+    if (!timeout) return timeout.error();
+    options.relay_timeout = *timeout;
+    if (options.relay.empty() || options.peer_listen.empty()) return {};
+    return Error(ErrorCode::invalid_argument,
+                 "relay and peer-listen are both set: a daemon is either a relay or a manager");
 }
 
 // Reads the settings of the log.
@@ -186,6 +219,10 @@ Result<void> read_paths(const Settings& settings, bool memory, ServeSettings& re
     if (!socket) return std::move(socket).error();
     read.options.socket_path = socket->value;
     read.texts["socket"] = *std::move(socket);
+    if (!read.options.relay.empty()) {
+        read.texts["db"] = {"(none)", "relay"};
+        return {};
+    }
     if (memory) {
         read.texts["db"] = {"(memory)", "the command line"};
         return {};
@@ -231,6 +268,7 @@ Result<ServeSettings> read_serve_settings(const Arguments& arguments) {
     options.durability = *durability == "written" ? Durability::written : Durability::durable;
     options.idle_exit = *idle_exit;
     options.allow_shared_store = arguments.has("allow-shared-store");
+    if (auto done = read_peers(*settings, options); !done) return std::move(done).error();
     if (auto done = read_paths(*settings, arguments.has("memory"), read); !done) {
         return std::move(done).error();
     }

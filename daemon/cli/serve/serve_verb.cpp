@@ -11,6 +11,7 @@
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/serve/serve_options.hpp"
 #include "daemon/cli/verbs.hpp"
+#include "daemon/relay/relay.hpp"
 #include "daemon/server/server.hpp"
 
 namespace rocklock {
@@ -67,6 +68,10 @@ int serve_verb(const Arguments& arguments) {
                      "--memory keeps the store in memory, and --db names its directory: give only "
                      "one of them"});
     }
+    if (!settings->options.relay.empty() && (arguments.has("memory") || arguments.has("db"))) {
+        return fail({ErrorCode::invalid_argument,
+                     "a relay has no store: give --relay without --db and --memory"});
+    }
     if (arguments.has("print-config")) {
         print_settings(*settings);
         return exit_status::done;
@@ -91,7 +96,7 @@ int serve_verb(const Arguments& arguments) {
     }
     EarlierStderr earlier(!options.log_file.empty());
     options.on_started = [&earlier] { earlier.close(); };
-    const auto served = serve(options);
+    const auto served = options.relay.empty() ? serve(options) : serve_relay(options);
     if (served) return exit_status::done;
     const Error error = about_store(served.error(), options.store);
     earlier.print(error);

@@ -12,6 +12,7 @@
 
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/items/rehearsal.hpp>
 #include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
@@ -225,7 +226,7 @@ public:
                                        std::string_view reason);
     // As end_sessions(), but for all sessions that a user of the machine has opened
     // (SessionView::uid).
-    Result<std::uint64_t> end_sessions_of_user(std::uint32_t uid, std::string_view by,
+    Result<std::uint64_t> end_sessions_of_user(UserId uid, std::string_view by,
                                                std::string_view reason);
 
     // Returns the tables in the store. The pointer is valid until the database is destroyed. After

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <rocklock/export.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/types.hpp>
 
 namespace rocklock {
@@ -133,7 +134,7 @@ struct Holder {
     SessionId session;
     // The user and the process that opened the session, as given by the server or by the program
     // that embeds the library.
-    std::uint32_t uid = 0;
+    UserId uid = 0;
     std::int32_t pid = 0;
     WallTime acquired_at;
     // The time until the session's deadline or until the grant's max_hold ends, whichever is

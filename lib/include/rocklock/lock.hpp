@@ -25,6 +25,7 @@
 
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/lock_class.hpp>
 #include <rocklock/notices.hpp>
 #include <rocklock/result.hpp>
@@ -44,14 +45,6 @@ inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds:
 // connection. Only the daemon uses it. It has no effect in a program that embeds the library.
 enum class Bound : std::uint8_t { none, process, connection };
 
-// A process. The start time distinguishes it from a later process with the same number.
-struct ProcessId {
-    std::int32_t pid = 0;
-    // Field 22 of /proc/<pid>/stat: clock ticks since boot.
-    std::uint64_t start_time = 0;
-    friend bool operator==(const ProcessId&, const ProcessId&) = default;
-};
-
 struct SessionInfo {
     SessionId id;
     // All bytes are zero in the responses to RenewSession and JoinProcess.
@@ -68,7 +61,7 @@ struct SessionInfo {
     // session if the server has changed the principal. Otherwise empty.
     std::string principal;
     // The user that opened the session. Set by authenticate() only; not sent to clients.
-    std::uint32_t uid = 0;
+    UserId uid = 0;
 };
 
 struct OpenSession {
@@ -81,10 +74,11 @@ struct OpenSession {
     Bound bound = Bound::none;
     // With Bound::process, the session ends when all of these processes have ended.
     std::vector<ProcessId> processes;
-    // The user and the process of the caller, which other clients see. A server sets the values
-    // that the kernel reports.
-    std::uint32_t uid = 0;
+    // The user, the process and the host of the caller, which other clients see. A server sets the
+    // values that the kernel, or the daemon of the other host, reports.
+    UserId uid = 0;
     std::int32_t pid = 0;
+    ClientHost host{};
     std::string note;
     Metadata metadata;
     // If not empty, a repetition by the same caller with the same id gets the same session, or
@@ -446,8 +440,9 @@ struct SessionView {
     std::string principal;
     Bound bound = Bound::none;
     std::vector<ProcessId> processes;
-    std::uint32_t uid = 0;
+    UserId uid = 0;
     std::int32_t pid = 0;
+    ClientHost host{};
     WallTime opened_at;
     std::chrono::milliseconds lease{};
     std::chrono::milliseconds remaining{};

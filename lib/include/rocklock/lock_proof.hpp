@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/types.hpp>
 
 namespace rocklock {
@@ -29,10 +30,10 @@ struct LockProof {
     std::optional<Token> token;
     // The uid of the user that sends the request. A draft of a refused write counts towards the
     // limits of this user (UserLimits). If none, the draft counts towards no limit.
-    std::optional<std::uint32_t> user{};
+    std::optional<UserId> user{};
     // The uid of a user. If set, WriteItem::from_draft can name only drafts that were kept for
     // sessions of this user. A server sets it to the user that opened `session`.
-    std::optional<std::uint32_t> owner{};
+    std::optional<UserId> owner{};
 };
 
 // The effect of a save on the grants that permitted it. The save and its effect are one commit:

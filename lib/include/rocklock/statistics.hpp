@@ -9,6 +9,7 @@
 
 #include <rocklock/error.hpp>
 #include <rocklock/histogram.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/types.hpp>
 
 namespace rocklock {
@@ -17,7 +18,7 @@ namespace rocklock {
 // DatabaseOptions::count_users is set.
 struct UserLockUsage {
     // The uid; 2^32 - 1 is the user of all clients over TCP.
-    std::uint32_t uid = 0;
+    UserId uid = 0;
     std::uint64_t sessions = 0;
     std::uint64_t grants = 0;
     std::uint64_t waiters = 0;

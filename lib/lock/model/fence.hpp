@@ -16,6 +16,7 @@
 
 #include <rocklock/clock.hpp>
 #include <rocklock/error.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/types.hpp>
 
 #include "base/assert.hpp"
@@ -47,7 +48,7 @@ struct Fence {
 // The principal of a session that has lost a lock, and the user that opened the session.
 struct LostHolder {
     std::string principal;
-    std::uint32_t uid = 0;
+    UserId uid = 0;
 };
 
 // The reason why there is no fence.

@@ -29,6 +29,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/lock.hpp>
 
 #include "base/assert.hpp"
@@ -85,7 +86,7 @@ struct Ask {
 
     // The principal that has asked, and the user that opened the session in which it asked. The
     // principal may continue in another session.
-    std::uint32_t uid = 0;
+    UserId uid = 0;
     std::string principal;
     // The session in which the principal has asked last. This session gets the answer.
     SessionId session;
@@ -416,6 +417,8 @@ struct SessionBinding {
     Bound bound = Bound::none;
     std::int32_t pid = 0;
     std::vector<ProcessId> processes;
+    // The host of the client that opened the session. Null for the host of the manager.
+    const ClientHost* host = nullptr;
 };
 
 // The request that opened a session.
@@ -469,7 +472,7 @@ struct Session : InArena {
     // Whether a renewal has been written to the deadline record of the session, which is separate
     // from the session's main record.
     bool renewed = false;
-    std::uint32_t uid = 0;
+    UserId uid = 0;
     // The bytes that UserUsage counts for the session.
     std::uint64_t counted = 0;
     // The order of opening.

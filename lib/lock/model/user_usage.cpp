@@ -68,14 +68,14 @@ std::uint64_t bytes_of_wait(const Wait& wait) {
     return bytes;
 }
 
-void UserUsage::add_session(std::uint32_t uid, std::uint64_t bytes) {
+void UserUsage::add_session(UserId uid, std::uint64_t bytes) {
     if (!counts()) return;
     Usage& usage = users_[uid];
     ++usage.sessions;
     usage.bytes += bytes;
 }
 
-void UserUsage::remove_session(std::uint32_t uid, std::uint64_t bytes) {
+void UserUsage::remove_session(UserId uid, std::uint64_t bytes) {
     if (!counts()) return;
     Usage& usage = users_[uid];
     take(usage.sessions, 1);
@@ -83,14 +83,14 @@ void UserUsage::remove_session(std::uint32_t uid, std::uint64_t bytes) {
     forget_if_empty(uid);
 }
 
-void UserUsage::add_grant(std::uint32_t uid, std::uint64_t bytes) {
+void UserUsage::add_grant(UserId uid, std::uint64_t bytes) {
     if (!counts()) return;
     Usage& usage = users_[uid];
     ++usage.grants;
     usage.bytes += bytes;
 }
 
-void UserUsage::remove_grant(std::uint32_t uid, std::uint64_t bytes) {
+void UserUsage::remove_grant(UserId uid, std::uint64_t bytes) {
     if (!counts()) return;
     Usage& usage = users_[uid];
     take(usage.grants, 1);
@@ -98,14 +98,14 @@ void UserUsage::remove_grant(std::uint32_t uid, std::uint64_t bytes) {
     forget_if_empty(uid);
 }
 
-void UserUsage::add_waiter(std::uint32_t uid, std::uint64_t bytes) {
+void UserUsage::add_waiter(UserId uid, std::uint64_t bytes) {
     if (!counts()) return;
     Usage& usage = users_[uid];
     ++usage.waiters;
     usage.bytes += bytes;
 }
 
-void UserUsage::remove_waiter(std::uint32_t uid, std::uint64_t bytes) {
+void UserUsage::remove_waiter(UserId uid, std::uint64_t bytes) {
     if (!counts()) return;
     Usage& usage = users_[uid];
     take(usage.waiters, 1);
@@ -113,14 +113,14 @@ void UserUsage::remove_waiter(std::uint32_t uid, std::uint64_t bytes) {
     forget_if_empty(uid);
 }
 
-void UserUsage::forget_if_empty(std::uint32_t uid) {
+void UserUsage::forget_if_empty(UserId uid) {
     const Usage& usage = users_[uid];
     if (usage.sessions != 0 || usage.grants != 0 || usage.waiters != 0) return;
     ROCKLOCK_ASSERT(usage.bytes == 0);
     users_.erase(uid);
 }
 
-Usage UserUsage::of(std::uint32_t uid) const {
+Usage UserUsage::of(UserId uid) const {
     const auto found = users_.find(uid);
     return found == users_.end() ? Usage{} : found->second;
 }
@@ -135,7 +135,7 @@ std::vector<UserLockUsage> UserUsage::all() const {
     return list;
 }
 
-std::optional<Error> UserUsage::check_bytes(std::uint32_t uid, std::uint64_t bytes) const {
+std::optional<Error> UserUsage::check_bytes(UserId uid, std::uint64_t bytes) const {
     if (limits_.lock_bytes == 0) return std::nullopt;
     const Usage usage = of(uid);
     if (usage.bytes + bytes <= limits_.lock_bytes) return std::nullopt;
@@ -143,7 +143,7 @@ std::optional<Error> UserUsage::check_bytes(std::uint32_t uid, std::uint64_t byt
                                usage.bytes, limits_.lock_bytes, "max-user-lock-bytes");
 }
 
-std::optional<Error> UserUsage::check_session(std::uint32_t uid, std::uint64_t bytes) const {
+std::optional<Error> UserUsage::check_session(UserId uid, std::uint64_t bytes) const {
     const Usage usage = of(uid);
     if (limits_.sessions != 0 && usage.sessions >= limits_.sessions) {
         return user_limit_exceeded(uid, "sessions", usage.sessions, limits_.sessions,
@@ -152,7 +152,7 @@ std::optional<Error> UserUsage::check_session(std::uint32_t uid, std::uint64_t b
     return check_bytes(uid, bytes);
 }
 
-std::optional<Error> UserUsage::check_grant(std::uint32_t uid, std::uint64_t bytes) const {
+std::optional<Error> UserUsage::check_grant(UserId uid, std::uint64_t bytes) const {
     const Usage usage = of(uid);
     if (limits_.grants != 0 && usage.grants + usage.waiters >= limits_.grants) {
         return user_limit_exceeded(uid, "grants and waiting requests", usage.grants + usage.waiters,
@@ -161,7 +161,7 @@ std::optional<Error> UserUsage::check_grant(std::uint32_t uid, std::uint64_t byt
     return check_bytes(uid, bytes);
 }
 
-std::optional<Error> UserUsage::check_waiter(std::uint32_t uid) const {
+std::optional<Error> UserUsage::check_waiter(UserId uid) const {
     const Usage usage = of(uid);
     if (limits_.waiters == 0 || usage.waiters < limits_.waiters) return std::nullopt;
     return user_limit_exceeded(uid, "waiting requests", usage.waiters, limits_.waiters,

@@ -14,6 +14,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <rocklock/error.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/lock.hpp>
 
 #include "base/assert.hpp"
@@ -58,27 +59,27 @@ public:
     }
 
     // Change the usage of a user. Each addition must be undone by a removal of the same size.
-    void add_session(std::uint32_t uid, std::uint64_t bytes);
-    void remove_session(std::uint32_t uid, std::uint64_t bytes);
-    void add_grant(std::uint32_t uid, std::uint64_t bytes);
-    void remove_grant(std::uint32_t uid, std::uint64_t bytes);
-    void add_waiter(std::uint32_t uid, std::uint64_t bytes);
-    void remove_waiter(std::uint32_t uid, std::uint64_t bytes);
+    void add_session(UserId uid, std::uint64_t bytes);
+    void remove_session(UserId uid, std::uint64_t bytes);
+    void add_grant(UserId uid, std::uint64_t bytes);
+    void remove_grant(UserId uid, std::uint64_t bytes);
+    void add_waiter(UserId uid, std::uint64_t bytes);
+    void remove_waiter(UserId uid, std::uint64_t bytes);
 
     // Return an error if another session, grant or waiter would exceed a limit of the user. A
     // waiter counts towards the limit of grants too, because it can become a grant.
-    std::optional<Error> check_session(std::uint32_t uid, std::uint64_t bytes) const;
-    std::optional<Error> check_grant(std::uint32_t uid, std::uint64_t bytes) const;
-    std::optional<Error> check_waiter(std::uint32_t uid) const;
+    std::optional<Error> check_session(UserId uid, std::uint64_t bytes) const;
+    std::optional<Error> check_grant(UserId uid, std::uint64_t bytes) const;
+    std::optional<Error> check_waiter(UserId uid) const;
     // Returns an error if existing objects of the user cannot grow by `bytes`.
-    std::optional<Error> check_bytes(std::uint32_t uid, std::uint64_t bytes) const;
+    std::optional<Error> check_bytes(UserId uid, std::uint64_t bytes) const;
 
     // Sets the error with which requests that add sessions, grants or classes are refused for all
     // users. With nullopt, such requests are not refused.
     void refuse_growth(std::optional<Error> error) { growth_refused_ = std::move(error); }
     const std::optional<Error>& growth_refused() const { return growth_refused_; }
 
-    Usage of(std::uint32_t uid) const;
+    Usage of(UserId uid) const;
     // Returns the usage of all users with at least one session, grant or waiter, in the order of
     // uids.
     std::vector<UserLockUsage> all() const;
@@ -87,12 +88,12 @@ private:
     static bool has_any(const UserLimits& limits) {
         return (limits.sessions | limits.grants | limits.waiters | limits.lock_bytes) != 0;
     }
-    void forget_if_empty(std::uint32_t uid);
+    void forget_if_empty(UserId uid);
 
     const bool counts_;
     UserLimits limits_;
     std::optional<Error> growth_refused_;
-    boost::unordered_flat_map<std::uint32_t, Usage> users_;
+    boost::unordered_flat_map<UserId, Usage> users_;
 };
 
 }  // namespace rocklock::lock_model

@@ -24,6 +24,7 @@ enum : std::uint16_t {
     is_single = 1 << 8,
     ends_session = 1 << 9,
     has_made_for = 1 << 10,
+    has_host = 1 << 11,
 };
 
 // The optional members of a class, after all others: each is a tag and its value, in ascending
@@ -209,7 +210,7 @@ std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value) {
     if (parts & is_ended) {
         record.ended = in.ending();
         record.principal = in.string();
-        record.uid = in.varint32();
+        record.uid = in.varint();
         record.pid = static_cast<std::int32_t>(in.u32());
     }
     if (parts & has_closures) {
@@ -246,6 +247,7 @@ std::string encode(const SessionRecord& record) {
     if (record.single) parts |= is_single;
     if (record.ended) parts |= is_ended;
     if (record.made_for != GrantId{}) parts |= has_made_for;
+    if (record.host != ClientHost{}) parts |= has_host;
     append_u64(out, record.version);
     append_u16(out, static_cast<std::uint16_t>(parts));
     append_varint(out, record.boot_epoch);
@@ -266,6 +268,10 @@ std::string encode(const SessionRecord& record) {
     if (parts & has_request) append_request(out, record.request);
     if (record.ended) append_ending(out, *record.ended);
     if (parts & has_made_for) append_varint(out, number(record.made_for));
+    if (parts & has_host) {
+        append_string(out, record.host.node);
+        append_string(out, record.host.boot_id);
+    }
     return out;
 }
 
@@ -283,7 +289,7 @@ std::optional<SessionRecord> decode_session(const SessionId& id, std::string_vie
     const std::uint8_t bound = in.u8();
     if (bound > static_cast<std::uint8_t>(Bound::connection)) return std::nullopt;
     record.bound = static_cast<Bound>(bound);
-    record.uid = in.varint32();
+    record.uid = in.varint();
     record.pid = static_cast<std::int32_t>(in.u32());
     const std::uint64_t processes = in.varint();
     for (std::uint64_t i = 0; in.ok && i < processes; ++i) {
@@ -298,6 +304,10 @@ std::optional<SessionRecord> decode_session(const SessionId& id, std::string_vie
     if (parts & has_request) record.request = in.request();
     if (parts & is_ended) record.ended = in.ending();
     if (parts & has_made_for) record.made_for = GrantId{in.varint()};
+    if (parts & has_host) {
+        record.host.node = in.string();
+        record.host.boot_id = in.string();
+    }
     if (!in.done()) return std::nullopt;
     return record;
 }

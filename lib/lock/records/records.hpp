@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/lock.hpp>
 #include <rocklock/storage/storage.hpp>
 
@@ -96,7 +97,7 @@ struct GrantRecord {
     // owner of the grant, because the record of the session may be deleted before this record.
     std::optional<Ending> ended;
     std::string principal;
-    std::uint32_t uid = 0;
+    UserId uid = 0;
     std::int32_t pid = 0;
     // Whether the session was opened for this grant alone; see lock_model::OnlyGrant.
     bool single = false;
@@ -120,9 +121,10 @@ struct SessionRecord {
     // If `single` is true: the only grant of the session. The record of this grant may contain the
     // end of both.
     GrantId made_for{};
-    std::uint32_t uid = 0;
+    UserId uid = 0;
     std::int32_t pid = 0;
     std::vector<ProcessId> processes;
+    ClientHost host{};
     WallTime opened;
     std::uint64_t order = 0;
     std::string note;

@@ -146,7 +146,7 @@ private:
     // The recorded usage of each user must equal the sum over the user's sessions.
     std::optional<std::string> check_usage() const {
         if (!core_.usage.counts()) return std::nullopt;
-        std::map<std::uint32_t, lock_model::Usage> found;
+        std::map<UserId, lock_model::Usage> found;
         for (const auto& [id, session] : core_.sessions) {
             lock_model::Usage& usage = found[session->uid];
             ++usage.sessions;

@@ -63,6 +63,7 @@ Session& LockTable::Core::make_session(const OpenSession& request, milliseconds 
     session->opening.lease = lease;
     session->binding.bound = request.bound;
     session->binding.processes = request.processes;
+    session->binding.host = hosts.find_or_add(request.host);
     session->uid = request.uid;
     session->binding.pid = request.pid;
     session->note = request.note;
@@ -326,6 +327,7 @@ void LockTable::Core::write_session(const Session& session) {
     record.uid = session.uid;
     record.pid = session.binding.pid;
     record.processes = session.binding.processes;
+    if (session.binding.host != nullptr) record.host = *session.binding.host;
     record.opened = session.opening.at;
     record.order = session.order;
     record.note = session.note;

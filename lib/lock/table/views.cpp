@@ -60,6 +60,7 @@ SessionView LockTable::Core::show_session(const Session& session) const {
     view.principal = session.principal;
     view.bound = session.binding.bound;
     view.processes = session.binding.processes;
+    if (session.binding.host != nullptr) view.host = *session.binding.host;
     view.uid = session.uid;
     view.pid = session.binding.pid;
     view.opened_at = session.opening.at;

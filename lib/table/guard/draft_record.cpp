@@ -109,12 +109,27 @@ void append_write(std::string& out, const WriteItem& write) {
     append_maybe(out, asked.conditional_operator, byte);
 }
 
+// Appends a user. The number of a user of the manager's host has 4 bytes, as in stores of earlier
+// versions; the number of a user of another host has 8 bytes.
+void append_user(std::string& out, UserId user) {
+    if (node_number_of(user) == 0) return append_u32(out, uid_of(user));
+    append_u64(out, user);
+}
+
+// Reads a user, which is followed by `bytes_after` bytes until the end of the record.
+std::optional<UserId> read_user(Reader& reader, std::size_t bytes_after) {
+    if (reader.rest().size() != sizeof(std::uint32_t) + bytes_after) return reader.u64();
+    const auto uid = reader.u32();
+    return uid ? std::optional(UserId{*uid}) : std::nullopt;
+}
+
 // Reads the parts of a record. If a part is invalid, sets `damaged_` and returns a default value.
 class DraftReader {
 public:
     explicit DraftReader(std::string_view bytes) : reader_(bytes) {}
 
-    std::uint32_t u32() { return known(reader_.u32()); }
+    // Reads a user at the end of the record.
+    UserId user() { return known(read_user(reader_, 0)); }
     std::uint64_t u64() { return known(reader_.u64()); }
     WallTime time() {
         return WallTime(std::chrono::milliseconds(static_cast<std::int64_t>(u64())));
@@ -204,7 +219,7 @@ std::string encode_location(const DraftLocation& location) {
     std::string value;
     append_u64(value, location.draft);
     if (!location.user) return value;
-    append_u32(value, *location.user);
+    append_user(value, *location.user);
     append_u64(value, static_cast<std::uint64_t>(location.bytes));
     return value;
 }
@@ -214,7 +229,7 @@ Result<DraftLocation> decode_location(std::string_view value) {
     DraftLocation location;
     location.draft = reader.u64().value_or(0);
     if (reader.ok() && !reader.rest().empty()) {
-        location.user = reader.u32();
+        location.user = read_user(reader, sizeof(std::int64_t));
         location.bytes = static_cast<std::int64_t>(reader.u64().value_or(0));
     }
     if (!reader.done())
@@ -231,7 +246,7 @@ std::string encode_draft(const KeptWrite& kept, std::uint64_t draft, WallTime no
     append_string(value, kept.row);
     append_string(value, kept.late.resource);
     append_write(value, *kept.request);
-    append_u32(value, kept.late.uid);
+    append_user(value, kept.late.uid);
     return value;
 }
 
@@ -246,7 +261,7 @@ Result<StoredDraft> decode_draft(std::string_view principal, std::string_view va
     stored.row = in.text();
     draft.resource = in.text();
     draft.write = read_kept_write(in);
-    if (!in.at_end()) stored.owner = in.u32();
+    if (!in.at_end()) stored.owner = in.user();
     if (in.damaged()) return Error(ErrorCode::corrupt, "a draft is damaged");
     return stored;
 }
@@ -255,7 +270,7 @@ bool is_too_old(const Draft& draft, WallTime now, std::chrono::milliseconds age)
     return now - draft.at >= age;
 }
 
-bool may_see(const std::optional<std::uint32_t>& only_of, const StoredDraft& stored) {
+bool may_see(const std::optional<UserId>& only_of, const StoredDraft& stored) {
     return !only_of || stored.owner == only_of;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/items/drafts.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/storage/storage.hpp>
@@ -36,7 +37,7 @@ struct StoredDraft {
     std::string row;
     // The uid of the user that opened the session which lost the lock. nullopt in a draft of an
     // older version, which did not store the uid.
-    std::optional<std::uint32_t> owner{};
+    std::optional<UserId> owner{};
 };
 
 // The location of a draft: the record through which a draft is found by its token and row. It
@@ -45,7 +46,7 @@ struct DraftLocation {
     std::uint64_t draft = 0;
     // nullopt if the draft is counted towards no user, as in records of older versions, which did
     // not store the user.
-    std::optional<std::uint32_t> user{};
+    std::optional<UserId> user{};
     // The size of the draft.
     std::int64_t bytes = 0;
 };
@@ -63,7 +64,7 @@ bool is_too_old(const Draft& draft, WallTime now, std::chrono::milliseconds age)
 
 // Returns whether a client may see this draft. If `only_of` is set, the client may see only the
 // drafts of the user with this uid.
-bool may_see(const std::optional<std::uint32_t>& only_of, const StoredDraft& stored);
+bool may_see(const std::optional<UserId>& only_of, const StoredDraft& stored);
 
 Error no_such_draft(const std::string& principal, DraftId draft);
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <rocklock/error.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/items/drafts.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/storage/storage.hpp>
@@ -79,7 +80,7 @@ Result<Decision> keep_instead(const DraftMoment& moment, const std::vector<KeptW
 // only drafts of sessions that the user with this uid has opened.
 struct DraftAccess {
     std::string principal;
-    std::optional<std::uint32_t> only_of{};
+    std::optional<UserId> only_of{};
 
     friend bool operator==(const DraftAccess&, const DraftAccess&) = default;
 };

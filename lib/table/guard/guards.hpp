@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/items/item_requests.hpp>
 #include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
@@ -21,7 +22,7 @@ struct LateWrite {
     std::string principal;
     std::string resource;
     // The uid of the user that opened the session.
-    std::uint32_t uid = 0;
+    UserId uid = 0;
 };
 
 // Asks the gate whether a write is allowed. If so, adds the conditions of the gate to the batch and

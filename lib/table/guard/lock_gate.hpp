@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/storage/storage.hpp>
@@ -32,7 +33,7 @@ public:
     // opened this session.
     struct DraftOwner {
         std::string principal;
-        std::uint32_t uid = 0;
+        UserId uid = 0;
     };
     // The state before a read; see check_read().
     struct ReadMark {

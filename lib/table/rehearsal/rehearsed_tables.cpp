@@ -162,12 +162,12 @@ Result<DraftPage> RehearsedTables::list_drafts(const DraftsRequest& request) {
 }
 
 Result<Draft> RehearsedTables::take_draft(const std::string& principal, DraftId draft,
-                                          std::optional<std::uint32_t> only_of) {
+                                          std::optional<UserId> only_of) {
     return tables_->take_draft(principal, draft, only_of);
 }
 
 Result<void> RehearsedTables::discard_draft(const std::string& principal, DraftId draft,
-                                            std::optional<std::uint32_t> only_of) {
+                                            std::optional<UserId> only_of) {
     return tables_->discard_draft(principal, draft, only_of);
 }
 

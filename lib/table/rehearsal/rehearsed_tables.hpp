@@ -8,6 +8,7 @@
 #include <string>
 
 #include <rocklock/clock.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/items/table.hpp>
 
 #include "base/mutex.hpp"
@@ -44,9 +45,9 @@ public:
 
     Result<DraftPage> list_drafts(const DraftsRequest& request) override;
     Result<Draft> take_draft(const std::string& principal, DraftId draft,
-                             std::optional<std::uint32_t> only_of = {}) override;
+                             std::optional<UserId> only_of = {}) override;
     Result<void> discard_draft(const std::string& principal, DraftId draft,
-                               std::optional<std::uint32_t> only_of = {}) override;
+                               std::optional<UserId> only_of = {}) override;
 
     Result<WriteAnswer> write_item(const WriteItem& request) override;
     Result<GetAnswer> get_item(const GetItem& request) override;

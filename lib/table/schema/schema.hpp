@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <rocklock/identity.hpp>
 #include <rocklock/items/table_schema.hpp>
 #include <rocklock/result.hpp>
 
@@ -93,7 +94,7 @@ struct Schema {
     std::optional<Binding> binding;
     // The user towards which the bytes of the table are counted, or nullopt if there is no such
     // user.
-    std::optional<std::uint32_t> user;
+    std::optional<UserId> user;
     // For a system table, whether transactions may have conditions on its rows.
     bool can_be_checked = false;
     // Shared by all definitions of the table.

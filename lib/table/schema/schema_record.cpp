@@ -227,7 +227,7 @@ Result<Schema> decode_schema(std::string_view table, std::string_view value) {
         }
     }
     if (map.contains("user")) {
-        schema.user = static_cast<std::uint32_t>(reader.whole(map, "user", UINT32_MAX));
+        schema.user = static_cast<UserId>(reader.whole(map, "user", INT64_MAX));
     }
     if (!damaged) return schema;
     return Error(ErrorCode::corrupt,

@@ -31,7 +31,7 @@ bool stores_data(const std::vector<Write>& writes, const std::vector<CountChange
 
 }  // namespace
 
-UserData::User UserData::user(std::uint32_t uid) {
+UserData::User UserData::user(UserId uid) {
     const MutexLock lock(mutex_);
     User& user = users_[uid];
     if (!user.use) {
@@ -44,11 +44,11 @@ UserData::User UserData::user(std::uint32_t uid) {
     return user;
 }
 
-std::shared_ptr<DataUse> UserData::of(std::optional<std::uint32_t> uid) {
+std::shared_ptr<DataUse> UserData::of(std::optional<UserId> uid) {
     return uid && counts() ? user(*uid).use : nullptr;
 }
 
-std::shared_ptr<ItemCounts> UserData::drafts_of(std::optional<std::uint32_t> uid) {
+std::shared_ptr<ItemCounts> UserData::drafts_of(std::optional<UserId> uid) {
     return uid && counts() ? user(*uid).drafts : other_drafts_;
 }
 

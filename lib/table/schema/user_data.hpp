@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <rocklock/error.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/items/table.hpp>
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/user_limits.hpp>
@@ -25,9 +26,9 @@ namespace rocklock::table {
 
 // The bytes of one user: tables, indexes, definitions and drafts. Thread-safe.
 struct DataUse {
-    explicit DataUse(std::uint32_t user) : uid(user) {}
+    explicit DataUse(UserId user) : uid(user) {}
 
-    const std::uint32_t uid;
+    const UserId uid;
     std::atomic<std::int64_t> bytes{0};
 };
 
@@ -51,10 +52,10 @@ public:
 
     // Returns the counter of the user's bytes. Returns null if usage is not counted, or if `user`
     // is nullopt.
-    std::shared_ptr<DataUse> of(std::optional<std::uint32_t> user);
+    std::shared_ptr<DataUse> of(std::optional<UserId> user);
     // Returns the counter of the user's drafts. If usage is not counted, or if `user` is nullopt,
     // returns a counter that belongs to no user.
-    std::shared_ptr<ItemCounts> drafts_of(std::optional<std::uint32_t> user);
+    std::shared_ptr<ItemCounts> drafts_of(std::optional<UserId> user);
     // Returns the number of all drafts.
     std::uint64_t drafts() const;
 
@@ -75,7 +76,7 @@ private:
         std::shared_ptr<ItemCounts> drafts;
     };
 
-    User user(std::uint32_t uid);
+    User user(UserId uid);
     std::optional<Error> check_drafts(const CountChange& change) const;
 
     const Storage& storage_;
@@ -86,7 +87,7 @@ private:
     // The drafts that belong to no counter of `users_`.
     const std::shared_ptr<ItemCounts> other_drafts_ = std::make_shared<ItemCounts>();
     mutable Mutex mutex_;
-    std::map<std::uint32_t, User> users_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::map<UserId, User> users_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace rocklock::table

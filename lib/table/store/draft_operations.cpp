@@ -70,7 +70,7 @@ Result<DraftPage> TableStore::list_drafts(const DraftsRequest& request) {
 }
 
 Result<Draft> TableStore::take_draft(const std::string& principal, DraftId draft,
-                                     std::optional<std::uint32_t> only_of) {
+                                     std::optional<UserId> only_of) {
     if (principal.find(end_of_principal) != std::string::npos) {
         return no_such_draft(principal, draft);
     }
@@ -91,7 +91,7 @@ Result<Draft> TableStore::take_draft(const std::string& principal, DraftId draft
 }
 
 Result<void> TableStore::discard_draft(const std::string& principal, DraftId draft,
-                                       std::optional<std::uint32_t> only_of) {
+                                       std::optional<UserId> only_of) {
     auto taken = take_draft(principal, draft, only_of);
     if (!taken) return std::move(taken).error();
     return {};

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <rocklock/clock.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/items/item_requests.hpp>
 #include <rocklock/types.hpp>
 
@@ -53,7 +54,7 @@ struct DraftsRequest {
     // set it, because any client can use the name of any principal. After Database::connect() it
     // must be none, because the daemon itself selects the drafts by the user that opened the
     // session.
-    std::optional<std::uint32_t> only_of{};
+    std::optional<UserId> only_of{};
 };
 
 struct DraftPage {

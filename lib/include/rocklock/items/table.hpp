@@ -16,6 +16,7 @@
 
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/items/batch_requests.hpp>
 #include <rocklock/items/drafts.hpp>
 #include <rocklock/items/item_requests.hpp>
@@ -37,7 +38,7 @@ class SystemTables;
 // TableOptions::count_users is set.
 struct UserTableUsage {
     // The uid; 2^32 - 1 is the user of all clients over TCP.
-    std::uint32_t uid = 0;
+    UserId uid = 0;
     std::uint64_t drafts = 0;
     std::uint64_t table_bytes = 0;
 
@@ -161,10 +162,10 @@ public:
     //
     // Errors: resource_not_found  the principal does not have this draft
     virtual Result<Draft> take_draft(const std::string& principal, DraftId draft,
-                                     std::optional<std::uint32_t> only_of = {}) = 0;
+                                     std::optional<UserId> only_of = {}) = 0;
     // Deletes a draft. The errors are those of take_draft().
     virtual Result<void> discard_draft(const std::string& principal, DraftId draft,
-                                       std::optional<std::uint32_t> only_of = {}) = 0;
+                                       std::optional<UserId> only_of = {}) = 0;
 
     // Writes one item. Errors: condition_failed; error().item is the item if
     // WriteItem::return_item_on_failure is set.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <rocklock/clock.hpp>
+#include <rocklock/identity.hpp>
 #include <rocklock/items/attribute_value.hpp>
 
 namespace rocklock {
@@ -118,7 +119,7 @@ struct CreateTable {
     ServerSideEncryption encryption{};
     // The uid of a user. The bytes of the table count towards the limit UserLimits::table_bytes of
     // this user. If none, they count towards no limit.
-    std::optional<std::uint32_t> user{};
+    std::optional<UserId> user{};
 };
 
 // Makes one of these changes:

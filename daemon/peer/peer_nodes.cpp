@@ -1,0 +1,176 @@
+#include "daemon/peer/peer_nodes.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+namespace rocklock {
+namespace {
+
+constexpr std::size_t max_node_name = 64;
+
+std::vector<std::string> split(std::string_view list, char separator) {
+    std::vector<std::string> parts;
+    std::string part;
+    std::istringstream in{std::string(list)};
+    while (std::getline(in, part, separator)) parts.push_back(part);
+    return parts;
+}
+
+Error invalid(const std::string& why) { return {ErrorCode::invalid_argument, why}; }
+
+Result<void> set_rights(std::string_view list, RemoteNode& node) {
+    node.may_lock = node.may_use_tables = false;
+    for (const auto& right : split(list, ',')) {
+        if (right == "locks") {
+            node.may_lock = true;
+        } else if (right == "tables") {
+            node.may_use_tables = true;
+        } else {
+            return invalid("unknown right '" + right + "': give locks, tables or both");
+        }
+    }
+    if (!node.may_lock && !node.may_use_tables) {
+        return invalid("no rights are given: give locks, tables or both");
+    }
+    return {};
+}
+
+RemoteNode node_named(std::string name) {
+    RemoteNode node;
+    node.number = node_number(name);
+    node.host.node = std::move(name);
+    node.prefixes = {""};
+    return node;
+}
+
+bool has_name(const PeerCertificate& certificate, const std::string& name) {
+    return certificate.common_name == name ||
+           std::find(certificate.dns_names.begin(), certificate.dns_names.end(), name) !=
+               certificate.dns_names.end();
+}
+
+bool is_empty(const PeerCertificate& certificate) {
+    return certificate.common_name.empty() && certificate.dns_names.empty();
+}
+
+std::string names_of(const PeerCertificate& certificate) {
+    std::string names = "'" + certificate.common_name + "'";
+    for (const auto& name : certificate.dns_names) names += ", '" + name + "'";
+    return names;
+}
+
+}  // namespace
+
+bool is_node_name(std::string_view name) {
+    const auto is_valid = [](char letter) {
+        return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+               (letter >= '0' && letter <= '9') || letter == '.' || letter == '-' || letter == '_';
+    };
+    return !name.empty() && name.size() <= max_node_name &&
+           std::all_of(name.begin(), name.end(), is_valid);
+}
+
+Result<PeerNodes> PeerNodes::load(const std::string& file) {
+    std::ifstream in(file);
+    if (!in) return invalid("peer-nodes: the file " + file + " cannot be read");
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    return parse(text, file);
+}
+
+// Returns a rule with an empty node name if the line is empty.
+Result<PeerNodes::Rule> PeerNodes::parse_line(std::string_view line) {
+    std::istringstream words{std::string(line.substr(0, line.find('#')))};
+    Rule rule;
+    std::string word;
+    if (!(words >> word)) return rule;
+    if (!is_node_name(word)) {
+        return invalid("'" + word +
+                       "' is not a name of a node: use 1 to 64 letters, digits, dots, hyphens and "
+                       "underscores");
+    }
+    rule.certificate = word;
+    rule.node = node_named(word);
+    while (words >> word) {
+        const auto equals = word.find('=');
+        const auto name = word.substr(0, equals);
+        const auto value = equals == std::string::npos ? "" : word.substr(equals + 1);
+        if (value.empty()) return invalid("'" + word + "' must have the form NAME=VALUE");
+        if (name == "certificate") {
+            rule.certificate = value;
+        } else if (name == "resources") {
+            rule.node.prefixes = split(value, ',');
+            std::erase(rule.node.prefixes, "");
+        } else if (name == "rights") {
+            if (auto set = set_rights(value, rule.node); !set) return std::move(set).error();
+        } else {
+            return invalid("unknown member '" + name +
+                           "': the members are certificate, resources and rights");
+        }
+    }
+    return rule;
+}
+
+Result<PeerNodes> PeerNodes::parse(std::string_view text, const std::string& source) {
+    PeerNodes nodes;
+    int number = 0;
+    for (const auto& line : split(text, '\n')) {
+        ++number;
+        const auto at = "peer-nodes: " + source + ", line " + std::to_string(number) + ": ";
+        auto rule = parse_line(line);
+        if (!rule) return invalid(at + rule.error().message);
+        if (rule->node.host.node.empty()) continue;
+        for (const auto& other : nodes.rules_) {
+            if (other.certificate == rule->certificate) {
+                return invalid(at + "the certificate " + rule->certificate +
+                               " is already that of the node " + other.node.host.node);
+            }
+            if (other.node.number != rule->node.number) continue;
+            const auto& name = rule->node.host.node;
+            return invalid(at + (other.node.host.node == name
+                                     ? "the node " + name + " is already in the file"
+                                     : "the nodes " + other.node.host.node + " and " + name +
+                                           " have the same number: rename one of them"));
+        }
+        nodes.rules_.push_back(*std::move(rule));
+    }
+    if (nodes.rules_.empty()) return invalid("peer-nodes: " + source + " contains no node");
+    return nodes;
+}
+
+PeerNodes PeerNodes::any() {
+    PeerNodes nodes;
+    nodes.permits_all_ = true;
+    return nodes;
+}
+
+Result<std::shared_ptr<const RemoteNode>> PeerNodes::find(const PeerCertificate& certificate,
+                                                          const Preface& preface) const {
+    RemoteNode node;
+    if (permits_all_) {
+        if (!is_node_name(preface.node)) {
+            return Error(ErrorCode::access_denied, "the relay has an invalid name of a node");
+        }
+        node = node_named(preface.node);
+    } else {
+        const bool certified = !is_empty(certificate);
+        const auto rule = std::find_if(rules_.begin(), rules_.end(), [&](const Rule& each) {
+            return certified ? has_name(certificate, each.certificate)
+                             : each.node.host.node == preface.node;
+        });
+        if (rule == rules_.end()) {
+            return Error(ErrorCode::access_denied,
+                         certified ? "the file peer-nodes has no node with a name of the relay's "
+                                     "certificate, which is for " +
+                                         names_of(certificate)
+                                   : "the file peer-nodes has no node '" + preface.node + "'");
+        }
+        node = rule->node;
+    }
+    node.host.boot_id = preface.boot_id;
+    return std::make_shared<const RemoteNode>(std::move(node));
+}
+
+}  // namespace rocklock

@@ -1,0 +1,62 @@
+// The nodes whose relays may connect to this manager, and the rights of their clients.
+//
+// The file has one line for each node. Empty lines and text after `#` are ignored:
+//
+//     web1
+//     web2    certificate=web2.example.org    resources=orders/,stock/    rights=locks
+//
+//     certificate   The common name, or a DNS name, in the certificate of the node. The default is
+//                   the name of the node.
+//     resources     The prefixes of the resources and tables that the clients may use. The default
+//                   is all resources and tables.
+//     rights        `locks`, `tables` or both, separated by a comma. The default is both.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocklock/result.hpp>
+
+#include "daemon/peer/preface.hpp"
+#include "daemon/peer/tls.hpp"
+#include "service/remote_users.hpp"
+
+namespace rocklock {
+
+// Threads: thread-safe.
+class PeerNodes {
+public:
+    // Errors: invalid_argument   the file cannot be read, or a line is invalid
+    static Result<PeerNodes> load(const std::string& file);
+    // As load(), with the text of the file. `source` is its name for error messages.
+    static Result<PeerNodes> parse(std::string_view text, const std::string& source);
+    // Permits every node to use all resources. Must only be used if the manager listens for relays
+    // on loopback addresses only.
+    static PeerNodes any();
+
+    // Returns the node of a relay. If the relay has a certificate, the certificate determines the
+    // node. Otherwise, the name in the preface determines it.
+    //
+    // Errors: access_denied   no line permits the node
+    Result<std::shared_ptr<const RemoteNode>> find(const PeerCertificate& certificate,
+                                                   const Preface& preface) const;
+
+private:
+    struct Rule {
+        std::string certificate;
+        RemoteNode node;
+    };
+
+    static Result<Rule> parse_line(std::string_view line);
+
+    bool permits_all_ = false;
+    std::vector<Rule> rules_;
+};
+
+// Returns true if the text is a valid name of a node: 1 to 64 letters, digits, dots, hyphens and
+// underscores.
+bool is_node_name(std::string_view name);
+
+}  // namespace rocklock

@@ -1,0 +1,110 @@
+// Mutual TLS between the daemons of several hosts.
+//
+// Only TLS 1.3 is used, and sessions are not resumed. Each side checks that the certificate of the
+// other side was issued by the configured authority. If there are no certificates, which is allowed
+// on loopback addresses only, the connection is encrypted but nobody is authenticated.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocklock/result.hpp>
+
+#include "daemon/net/secure_channel.hpp"
+
+// Types of OpenSSL.
+struct ssl_ctx_st;
+struct ssl_st;
+
+namespace rocklock {
+
+// The files of one daemon, in PEM format. All three are empty if the daemon has no certificate.
+struct TlsFiles {
+    // The certificate of this daemon, followed by those of intermediate authorities.
+    std::string certificate;
+    std::string key;
+    // The certificates of the authorities that issue the certificates of the other daemons.
+    std::string authority;
+
+    bool empty() const { return certificate.empty() && key.empty() && authority.empty(); }
+};
+
+// The names in the certificate of a peer.
+struct PeerCertificate {
+    // The common name of the subject.
+    std::string common_name;
+    // The names of the extension subjectAltName that are DNS names.
+    std::vector<std::string> dns_names;
+};
+
+class TlsChannel;
+
+// The certificates and rules of one side of the connections.
+//
+// Threads: thread-safe.
+class TlsContext {
+public:
+    // For the side that accepts connections. Without files, creates a certificate of its own.
+    //
+    // Errors: invalid_argument  a file cannot be read or does not contain what it must, or the key
+    //                           does not belong to the certificate
+    static Result<std::shared_ptr<const TlsContext>> for_manager(const TlsFiles& files);
+    // For the side that connects. Errors: as for_manager()
+    static Result<std::shared_ptr<const TlsContext>> for_relay(const TlsFiles& files);
+
+    TlsContext(const TlsContext&) = delete;
+    TlsContext& operator=(const TlsContext&) = delete;
+    ~TlsContext();
+
+    // Begins the handshake of an accepted socket.
+    std::unique_ptr<TlsChannel> accept(int socket) const;
+    // Begins the handshake of a connected socket. The certificate of the other side must be valid
+    // for `host`, which is a name or an IP address, unless this context has no certificate.
+    std::unique_ptr<TlsChannel> connect(int socket, const std::string& host) const;
+
+private:
+    explicit TlsContext(ssl_ctx_st* context, bool authenticates)
+        : context_(context), authenticates_(authenticates) {}
+
+    static Result<std::shared_ptr<const TlsContext>> make(const TlsFiles& files, bool manager);
+
+    ssl_ctx_st* const context_;
+    const bool authenticates_;
+};
+
+// A connection that is encrypted with TLS.
+class TlsChannel final : public SecureChannel {
+public:
+    enum class Progress : std::uint8_t { done, wants_input, wants_output, failed };
+
+    explicit TlsChannel(ssl_st* ssl) : ssl_(ssl) {}
+    TlsChannel(const TlsChannel&) = delete;
+    TlsChannel& operator=(const TlsChannel&) = delete;
+    ~TlsChannel() override;
+
+    // Continues the handshake. Must be called until it returns `done` or `failed`, each time after
+    // the socket has become readable or writable. No other function may be called before `done`.
+    Progress shake_hands();
+    // Returns the reason why the handshake, receive() or send() has failed.
+    const std::string& failure() const { return failure_; }
+    // Returns the names in the peer's certificate, which are empty if it has none.
+    PeerCertificate peer_certificate() const;
+
+    ssize_t receive(std::span<char> buffer) override;
+    ssize_t send(std::string_view bytes) override;
+    bool has_buffered() const override;
+    void end_output() override;
+
+private:
+    ssize_t result_of(int result);
+
+    ssl_st* const ssl_;
+    // Whether receive() has failed with EAGAIN since the socket was last readable, so that OpenSSL
+    // has at most a part of a record.
+    bool drained_ = false;
+    std::string failure_;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,76 @@
+// Accepts the connections of relays, which are the daemons of other hosts.
+//
+// Each connection of a client of the relay is one connection here. After the TLS handshake, the
+// manager sends a greeting, the relay sends a preface that describes the client, and the manager
+// answers; from then on, the connection is served like that of a local client. A relay keeps a few
+// connections without a preface in reserve.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "daemon/peer/link_socket.hpp"
+#include "daemon/peer/peer_nodes.hpp"
+#include "daemon/peer/tls.hpp"
+#include "daemon/server/admission.hpp"
+#include "daemon/server/server.hpp"
+#include "daemon/support/listener.hpp"
+#include "daemon/support/log.hpp"
+
+namespace rocklock {
+
+// The certificate of the manager, and the nodes whose relays may connect.
+struct PeerAccess {
+    // Null if the manager does not listen for relays.
+    std::shared_ptr<const TlsContext> tls;
+    PeerNodes nodes = PeerNodes::any();
+};
+
+// Loads the files that the options name.
+//
+// Errors: invalid_argument   a file is invalid; or there is no certificate, and other hosts could
+//                            connect; or there is a certificate, but no file with nodes
+Result<PeerAccess> open_peer_access(const ServerOptions& options);
+
+// Threads:  one, which runs the context.
+// Lifetime: borrows the objects in `Uses`.
+class PeerAdmission {
+public:
+    struct Uses {
+        boost::asio::io_context& control;
+        const Log& log;
+        Admission& admission;
+        Dispatcher& dispatcher;
+    };
+
+    PeerAdmission(const Uses& uses, PeerAccess access) : uses_(uses), access_(std::move(access)) {}
+
+    // Accepts connections on the listeners until close().
+    void start(std::vector<Listener> listeners);
+    void close();
+
+private:
+    using Protocol = boost::asio::generic::stream_protocol;
+    using Acceptor = boost::asio::basic_socket_acceptor<Protocol>;
+
+    boost::asio::awaitable<void> accept_loop(Acceptor& acceptor);
+    boost::asio::awaitable<void> serve(std::shared_ptr<LinkSocket> socket);
+    boost::asio::awaitable<bool> greet(std::shared_ptr<LinkSocket> socket, TlsChannel& channel,
+                                       const std::string& address);
+    Result<Caller> caller_of(const TlsChannel& channel, const Preface& preface);
+    void log_refusal(const std::string& address, const std::string& reason);
+
+    const Uses uses_;
+    const PeerAccess access_;
+    std::vector<std::unique_ptr<Acceptor>> acceptors_;
+    // The number of connections whose handshake is not complete.
+    int greeting_ = 0;
+    RateLimiter logged_{std::chrono::milliseconds{1'000}, 10};
+};
+
+}  // namespace rocklock

@@ -1,0 +1,60 @@
+// Users of other hosts, whose clients connect through the relays of these hosts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocklock/identity.hpp>
+
+#include "base/mutex.hpp"
+
+namespace rocklock {
+
+// The host of a client that connects through a relay, and the rights that the configuration of the
+// manager gives to the clients of this host.
+struct RemoteNode {
+    ClientHost host;
+    // See node_number().
+    std::uint32_t number = 0;
+    // The clients may name only resources and tables whose names begin with one of these prefixes.
+    // The empty prefix permits every name.
+    std::vector<std::string> prefixes;
+    // Whether the clients may use locks and sessions, and tables. They may always query.
+    bool may_lock = true;
+    bool may_use_tables = true;
+};
+
+// Returns the number of the node with this name: a hash value from 1 to 2^20 - 1, so that the
+// number of each user of the node is exact in JSON. Two nodes of one manager must not have the same
+// number.
+std::uint32_t node_number(std::string_view name);
+
+// The names of the users of other hosts, as their relays report them.
+//
+// Threads: thread-safe.
+class RemoteUsers {
+public:
+    // `name` is the login name on the node's host, or empty if the user has none there.
+    void add(const RemoteNode& node, std::uint32_t uid, std::string_view name)
+        ROCKLOCK_EXCLUDES(mutex_);
+
+    // Returns the name of the user with its node, such as "ann@web1" or "uid 1000@web1".
+    std::string name_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
+    // Returns the identities of the user for the rights of classes: "user:ann@web1",
+    // "user:1000@web1" and "node:web1".
+    std::vector<std::string> identities_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
+
+private:
+    struct Known {
+        std::string name;
+        std::string node;
+    };
+
+    mutable Mutex mutex_;
+    std::map<UserId, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace rocklock
