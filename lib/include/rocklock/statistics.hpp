@@ -77,7 +77,7 @@ struct LockStatistics {
     std::uint64_t classes_draining = 0;
     // The rows of the audit log that are kept now.
     std::uint64_t audit_rows = 0;
-    // The age of the grant that is held for the longest time now; 0 if no grant is held.
+    // The age of the current grant that has been held for the longest time; 0 if no grant is held.
     std::chrono::milliseconds oldest_hold{0};
 
     // For each request that waited and was granted: the time from the beginning of the wait to the
