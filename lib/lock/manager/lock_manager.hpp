@@ -160,8 +160,9 @@ public:
     //                        that has the policy exclusive_read
     Result<bool> check_read(const ReadMark& mark, const PlainRead& read);
 
-    // Must be called before the first request. The callbacks are called one at a time, in the order
-    // of the decisions, on the thread that delivers responses.
+    // Set the callbacks for notices. These functions must be called before the first request. The
+    // callbacks are called one at a time, in the order of the decisions, on the thread that delivers
+    // responses.
     void on_lost(std::function<void(const LostNotice&)> notify);
     void on_wanted(std::function<void(const WantedNotice&)> notify);
     void on_answered(std::function<void(const AnsweredNotice&)> notify);
@@ -181,8 +182,8 @@ public:
     BootTime last_decision() const;
 
     // The next three functions change an option of the open manager. set_user_limits() requires
-    // that usage has been counted since the open, because of LockTableOptions::count_users or any
-    // limit. A new `slow_wait` applies to waits that begin later.
+    // that usage is counted: LockTableOptions::count_users or a limit must have been set when the
+    // manager was opened. A new `slow_wait` applies to waits that begin later.
     void set_user_limits(const UserLimits& limits);
     void set_retention(const Retention& retention);
     void set_slow_wait(std::chrono::milliseconds slow_wait);

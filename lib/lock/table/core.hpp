@@ -20,9 +20,9 @@
 //     search.cpp         queries over the whole table, in steps
 //     audit.cpp          checks the invariants of the table
 //
-// Parts of the state that have rules of their own are classes: SessionTable; WaitTable (tickets and
-// order of arrival); ServeList (the queues and waits that a decision must still examine);
-// NumberReservation.
+// Parts of the state that have invariants of their own are classes: SessionTable; WaitTable
+// (tickets and order of arrival); ServeList (the queues and waits that a decision must still
+// examine); NumberReservation.
 //
 // During one apply(), no Wait leaves its queues and no Resource is freed, except in functions whose
 // comments say so. Resources that have become empty are removed at the end of apply().
@@ -176,8 +176,8 @@ struct LockTable::Core {
     std::optional<Error> lease_too_long(const Grant& grant, milliseconds lease) const;
     std::optional<Error> lease_too_long_for_locks(const Session& session, milliseconds lease) const;
     SessionInfo info(const Session& session) const;
-    // As info(), with the secret. Used only in responses to the owner of a new session or grant,
-    // because the secret is computed with an HMAC.
+    // As info(), with the secret. Computes an HMAC, and is therefore used only in responses to the
+    // owner of a new session or grant.
     SessionInfo info_with_secret(const Session& session) const;
     void extend(Session& session);
     void write_session(const Session& session);
@@ -378,8 +378,8 @@ struct LockTable::Core {
     void serve_time(std::size_t budget);
     void sweep(std::size_t budget);
     void sweep_sessions(std::size_t budget);
-    // One step of the search of Tick::search: finds, counts and serves waiters that should have
-    // been granted before.
+    // Executes one step of the search that Tick::search requests: finds, counts and serves waiters
+    // that should have been granted before.
     void search();
 
     // ---- deadlock.cpp ----

@@ -1,5 +1,5 @@
-// Parts of the lock table's state that have no rules of their own, and arguments that its functions
-// share.
+// Parts of the lock table's state that have no invariants of their own, and types of arguments that
+// several of its functions have.
 #pragma once
 
 #include <algorithm>

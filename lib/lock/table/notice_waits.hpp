@@ -1,5 +1,5 @@
-// The waiting requests AwaitNotices of a lock table, which can be found by ticket, by session and
-// by the end of their wait timeout.
+// The waiting AwaitNotices requests of a lock table. They can be found by ticket, by session, and
+// by the time at which they time out.
 #pragma once
 
 #include <algorithm>
