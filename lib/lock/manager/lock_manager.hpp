@@ -161,7 +161,7 @@ public:
     Result<bool> check_read(const ReadMark& mark, const PlainRead& read);
 
     // Set the callbacks for notices. These functions must be called before the first request. The
-    // callbacks are called one at a time, in the order of the decisions, on the thread that delivers
+    // callbacks run one at a time, in the order of the decisions, on the thread that delivers
     // responses.
     void on_lost(std::function<void(const LostNotice&)> notify);
     void on_wanted(std::function<void(const WantedNotice&)> notify);
