@@ -144,9 +144,9 @@ public:
     //     take_draft() and discard_draft() require an open session of the principal, or
     //     administrator rights. sweep_expired() fails with invalid_argument. get_cached_item()
     //     returns none, begin_write() null, and user_usage() an empty list.
-    //   - The object that service() returns can send a request for a session, and return its
-    //     grants(), only if the secret of the session was passed to this Database or returned by
-    //     it. OpenSession::processes may contain at most one process; JoinProcess adds more.
+    //   - The service() accepts requests for a session, and returns the grants() of a session, only
+    //     if the secret of the session was passed to this Database or returned by it.
+    //     OpenSession::processes may contain at most one process; JoinProcess adds more.
     //   - If ConnectOptions::background is false, tick() renews sessions and handles those whose
     //     lease has expired. Waits for locks do not need tick().
     //

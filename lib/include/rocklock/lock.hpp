@@ -60,12 +60,12 @@ struct SessionInfo {
     std::chrono::milliseconds remaining{};
     BootTime deadline;
     WallTime deadline_wall;
-    // In the response to a renewal: the notices since the previous renewal, as in Notices.
+    // In the response to a renewal: the notices since the previous renewal; see Notices.
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;
     std::vector<TakeOverAnswer> answers;
-    // The principal. Set by LockService::authenticate(), and in the response to the opening of a
-    // session if the server has changed the principal. Otherwise empty.
+    // The principal. Set by LockService::authenticate(), and in the response to OpenSession if the
+    // server has changed the principal. Otherwise empty.
     std::string principal;
     // The user that opened the session. Set by authenticate() only; not sent to clients.
     std::uint32_t uid = 0;
@@ -298,8 +298,8 @@ struct Steal {
     std::optional<std::vector<std::string>> identities{};
 };
 
-// Ends a grant. Allowed to administrators, and to users and groups that the classes of all its
-// resources name in break_by. Errors: grant_ended; not_owner if the grant is unknown;
+// Ends a grant. The caller must be an administrator, or the classes of all resources of the grant
+// must name the caller in break_by. Errors: grant_ended; not_owner if the grant is unknown;
 // access_denied.
 struct Break {
     using Answer = Released;

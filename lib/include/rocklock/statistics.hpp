@@ -31,9 +31,8 @@ struct UserLockUsage {
 // `oldest_hold` and `users` are values at the time of the call. All other members are counts since
 // the store was opened.
 //
-// `recovered` is the number of grants that existed when the store was opened. The following
-// equation of numbers of grants always holds: granted + recovered = held + released + expired +
-// stolen + broken + transferred.
+// `recovered` is the number of grants that existed when the store was opened. Every grant is
+// counted: granted + recovered = held + released + expired + stolen + broken + transferred.
 struct LockStatistics {
     std::uint64_t sessions = 0;
     std::uint64_t held = 0;
