@@ -1,5 +1,6 @@
-// The current number of sessions, grants and waiters of each user and their memory; and the checks
-// of the limits of users (UserLimits) and of the limit of the disk.
+// Counts the sessions, grants and waiters of each user and their memory, and checks the limits of
+// users (UserLimits). Also stores the error with which requests that add data are refused while the
+// disk is almost full.
 //
 // A user is a uid that the kernel reports; all TCP clients count as one user. Ended grants and
 // sessions count until they are cleaned up, because they are in memory until then.
