@@ -36,9 +36,10 @@ namespace rocklock {
 struct LockManagerOptions {
     // With `written`, requests that are durable by default are only written.
     Durability durability = Durability::durable;
-    // Whether the manager starts its own thread. The thread makes commits durable for which no
-    // other thread waits, serves waiters at their times, and cleans up. If false, the caller must
-    // call tick(), or decide_due() and deliver_done().
+    // Whether the manager starts its own thread. The thread makes those commits durable for which
+    // no other thread waits, examines waiting requests at the times at which they may be granted or
+    // time out, and cleans up expired grants and sessions. If false, the caller must call tick(),
+    // or decide_due() and deliver_done().
     bool background = true;
     // Whether the store was restored from a copy. If true, all sessions and grants in it are ended,
     // and new tokens are greater than all that may have been used since the copy was made.

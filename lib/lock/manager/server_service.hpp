@@ -26,9 +26,9 @@ public:
     }
     // Delivers the responses to enqueued requests. The server calls flush() after it has read the
     // input of its clients, and when the service calls `notify` of on_flush_needed(). If at most
-    // two responses wait for a sync, and syncs are fast, flush() makes the sync before it delivers
-    // them. Otherwise, the service's thread makes the sync and then calls `notify`. The completions
-    // run on the calling thread or, if another thread is already delivering, on that thread.
+    // two responses wait for a sync, and syncs are fast, flush() syncs and then delivers them.
+    // Otherwise, the service's thread syncs and then calls `notify`. The completions run on the
+    // calling thread or, if another thread is already delivering, on that thread.
     //
     // Returns the maximum delay before the next call, or nullopt if no further call is needed. If
     // the delay is zero, this call has delivered only responses that need no commit. The server

@@ -38,7 +38,7 @@ struct Usage {
 std::uint64_t bytes_of_session(const Session& session);
 std::uint64_t bytes_of_grant(const Grant& grant);
 std::uint64_t bytes_of_wait(const Wait& wait);
-// The same for an object that does not exist yet.
+// Return the estimate for an object that does not exist yet.
 std::uint64_t bytes_of_session(const OpenSession& request);
 std::uint64_t bytes_of_grant(const std::vector<LockRequest>& locks, std::string_view note,
                              const Metadata& metadata);

@@ -1,7 +1,7 @@
 // The implementation of the lock table: one struct with its methods grouped into files by topic.
 //
 //     lock_table.cpp     apply(): passes the event to its handler, then calls serve_queues()
-//     session.cpp        opens, renews, joins a process to, closes and expires sessions
+//     session.cpp        opens, renews, closes and expires sessions; adds processes to them
 //     resolve.cpp        determines the locks that a request needs from the locks that it names
 //     acquire.cpp        turns a request into a grant, a refusal or entries in the queues
 //     granting.cpp       makes grants, their records and answers; reacquires
@@ -222,8 +222,8 @@ struct LockTable::Core {
     // Returns an error if a class does not allow the priority.
     std::optional<Error> check_priority(std::uint32_t priority,
                                         std::span<const RequestedLock> requested_locks) const;
-    // Returns `locks` after setting the mode of each to the first of its `modes` that does not
-    // conflict now or, if all conflict, to the last.
+    // Sets the mode of each lock to the first of its `modes` that does not conflict now or, if all
+    // of them conflict, to the last. Returns the changed locks.
     std::vector<LockRequest> choose_modes(const Session& session, const QueuePlace& place,
                                           std::vector<LockRequest> locks);
     std::optional<Error> resolve_one(const LockRequest& lock, Resolved& resolved);
@@ -239,10 +239,10 @@ struct LockTable::Core {
     // request is then completed.
     bool check_own_holds(Ticket to, Session& session,
                          std::span<const RequestedLock> requested_locks, Held held);
-    // The same for a request with several `modes` for a lock: a grant of the session is sufficient
-    // if it covers the weakest of the modes.
+    // As above, but for a request in which a lock has several `modes`. A grant of the session is
+    // sufficient if it covers the weakest of the modes.
     bool check_own_holds(const Acquire& request, Session& session, const Resolved& strongest);
-    // The same for a request for any one of several locks.
+    // As above, but for a request that needs any one of several locks.
     bool check_own_alternatives(Ticket to, Session& session,
                                 std::span<const RequestedLock> requested_locks,
                                 std::span<const Alternative> alternatives, Held held);

@@ -1,5 +1,5 @@
-// Parts of the lock table's state that have no invariants of their own, and types of arguments that
-// several of its functions have.
+// Parts of the lock table's state that have no invariants of their own, and the types of some
+// parameters of its functions.
 #pragma once
 
 #include <algorithm>

@@ -148,8 +148,8 @@ public:
     LockTable(const LockTable&) = delete;
     LockTable& operator=(const LockTable&) = delete;
 
-    // Decides one event at the time `now`, which must not be earlier than that of the previous
-    // call. Appends the results to `decision`. `ticket` is that of the request, if the event is a
+    // Decides one event at the time `now`, which must not be earlier than `now` of the previous
+    // call. Appends the results to `decision`. If the event is a request, `ticket` identifies the
     // request. `fresh` is a random id for a session that the event may open.
     void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                Decision& decision);
