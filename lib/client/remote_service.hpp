@@ -25,9 +25,9 @@ struct RemoteOptions {
     // Whether a thread of the service checks sessions whose lease has expired. If false, the caller
     // must call tick(), which checks them.
     bool background = true;
-    // Starts the daemon again. Called on a thread of its own if no process listens and calls or
-    // sessions wait for a connection. Must return soon after a stop is requested. If empty, this
-    // client never starts the daemon.
+    // Starts the daemon again. Called on a separate thread if no process listens on the socket
+    // while calls or sessions wait for a connection. Must return soon after a stop is requested. If
+    // empty, this client never starts the daemon.
     std::function<void(const std::stop_token& stop)> restart{};
 };
 

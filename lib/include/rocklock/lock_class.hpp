@@ -53,8 +53,8 @@ struct LockClass {
     // The maximum time from a grant to its end, even if its session is renewed. Zero means no
     // limit.
     std::chrono::milliseconds max_hold{0};
-    // After a resource was granted, it is not granted again until this time has passed, even if it
-    // is released earlier.
+    // A released resource is not granted again before this time has passed since the beginning of
+    // its last grant.
     std::chrono::milliseconds min_hold{0};
     // After a lock has expired or was broken, the resource is not granted for this time. Zero means
     // no delay.
