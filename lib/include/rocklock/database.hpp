@@ -35,8 +35,9 @@ struct DatabaseOptions {
     // marked, so they do not need this option.
     bool restored = false;
     // Whether the database has background threads. If false, the caller must call Database::tick(),
-    // which renews sessions and ends those leases and wait timeouts that have expired. Use false
-    // for simulations, and in programs that manage all their threads themselves.
+    // which renews sessions, ends sessions whose lease has expired, and refuses requests whose wait
+    // timeout has passed. Use false for simulations, and in programs that manage all their threads
+    // themselves.
     bool background = true;
     // The maximum number of events that are kept in memory for LockService::watch(). With 0, no
     // events are kept and watch() fails.

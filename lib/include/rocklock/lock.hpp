@@ -41,7 +41,7 @@ inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds:
 // ---- Requests ----
 
 // A session that is bound to its processes or to its connection ends when these end, even if its
-// lease has not expired. Only the daemon uses this. It has no effect in an embedded store.
+// lease has not expired. Only the daemon supports this; an embedded store ignores the binding.
 enum class Bound : std::uint8_t { none, process, connection };
 
 // A process. The start time distinguishes it from a later process with the same number.

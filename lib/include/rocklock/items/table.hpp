@@ -114,7 +114,7 @@ public:
     virtual Result<TableNames> list_tables(const ListTables& request) = 0;
 
     // Changes the time-to-live setting of a table and returns the request. Errors: invalid_argument
-    // if the request does not change the setting, if time to live is enabled with another
+    // if the request does not change the setting, if time to live is already enabled with another
     // attribute, or if the table is bound.
     virtual Result<UpdateTimeToLive> update_time_to_live(const UpdateTimeToLive& request) = 0;
     virtual Result<TimeToLive> describe_time_to_live(const std::string& table) = 0;
@@ -154,8 +154,8 @@ public:
     virtual Result<DraftPage> list_drafts(const DraftsRequest& request) = 0;
     // Deletes a draft and returns it. If several clients take one draft at the same time, only one
     // of them gets it. If the client crashes after the call, the draft is lost. To avoid the loss,
-    // read the draft with list_drafts() and write the item with WriteItem::from_draft: this deletes
-    // the draft in the commit of the write.
+    // read the draft with list_drafts() and write the item with WriteItem::from_draft. The commit
+    // of the write then also deletes the draft.
     //
     // If `only_of` is set, the draft must have been kept for a session that this user opened, as
     // with DraftsRequest::only_of.

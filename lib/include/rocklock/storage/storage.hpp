@@ -224,7 +224,8 @@ public:
     // (failure()). Always returns true for `deferred`, which requires nothing. Never blocks.
     virtual bool done(CommitNumber number, Durability durability) const = 0;
 
-    // Returns whether a durable commit waits for a device. False for a store in memory.
+    // Returns whether a commit must wait for a device before it is durable. False for a store in
+    // memory.
     virtual bool syncs() const { return true; }
 
     // Calls enqueue() and wait(). If the batch has preconditions or `not_after`, `deferred` is
