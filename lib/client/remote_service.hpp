@@ -33,7 +33,7 @@ struct RemoteOptions {
 
 // Threads:  thread-safe. Completions and the callbacks of on_lost() and on_wanted() run on the
 //           reader thread. Exceptions: a completion runs within submit() if the call is rejected,
-//           within cancel() if there is no connection, and within close() if it is still pending. A
+//           within cancel() if there is no connection, and within close() if the call is pending. A
 //           completion may call the service and wait; a callback of on_lost() or on_wanted() must
 //           not.
 // Lifetime: borrows the clock.
