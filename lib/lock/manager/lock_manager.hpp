@@ -34,7 +34,8 @@
 namespace rocklock {
 
 struct LockManagerOptions {
-    // With `written`, requests that are durable by default are only written.
+    // With `written`, the commits of requests that are durable by default are written but not
+    // synced.
     Durability durability = Durability::durable;
     // Whether the manager starts its own thread. The thread makes those commits durable for which
     // no other thread waits, examines waiting requests at the times at which they may be granted or
@@ -157,8 +158,8 @@ public:
     //
     // Errors: locked         another session holds one of the resources in `exclusive`. Facts:
     //                        blockers
-    //         lock_required  `strict` is set, and the reader does not hold one of the resources
-    //                        that has the policy exclusive_read
+    //         lock_required  `strict` is set, one of the resources has the policy exclusive_read,
+    //                        and the reader does not hold this resource
     Result<bool> check_read(const ReadMark& mark, const PlainRead& read);
 
     // Set the callbacks for notices. These functions must be called before the first request. The

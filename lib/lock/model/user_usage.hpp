@@ -33,8 +33,8 @@ struct Usage {
 };
 
 // Return an estimate of the memory of a session, grant or wait, in bytes. The estimate is never too
-// low. It includes the nodes with their index entries, the share of the storage's buffers, and
-// twice the size of the texts.
+// low. It includes the nodes with their index entries, a share of the storage's buffers, and twice
+// the size of the texts.
 std::uint64_t bytes_of_session(const Session& session);
 std::uint64_t bytes_of_grant(const Grant& grant);
 std::uint64_t bytes_of_wait(const Wait& wait);

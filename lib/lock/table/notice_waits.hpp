@@ -29,7 +29,7 @@ public:
         std::uint64_t after = 0;
     };
 
-    // Adds a request of the session, which times out at `timeout_ends`.
+    // Adds a request of the session. The request times out at `timeout_ends`.
     void add(Session& session, Ticket ticket, std::uint64_t after, BootTime timeout_ends) {
         auto made = std::make_unique<Wait>();
         made->ticket = ticket;
