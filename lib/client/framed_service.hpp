@@ -287,7 +287,7 @@ private:
     // latest.
     Steady::time_point next_expiry_ ROCKLOCK_GUARDED_BY(mutex_) = Steady::time_point::max();
     Steady::time_point reader_wakes_at_ ROCKLOCK_GUARDED_BY(mutex_);
-    // No session must be checked before this time.
+    // No session needs to be checked before this time.
     BootTime next_check_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::max();
     std::uint64_t last_number_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::uint64_t request_ids_ ROCKLOCK_GUARDED_BY(mutex_) = 0;

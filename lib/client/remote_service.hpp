@@ -25,15 +25,15 @@ struct RemoteOptions {
     // Whether a thread of the service checks sessions whose lease has expired. If false, the caller
     // must call tick(), which checks them.
     bool background = true;
-    // Starts the daemon again. Called on a thread of its own if no process listens and calls or
-    // sessions wait for a connection. Must return soon after a stop is requested. If empty, this
-    // client never starts the daemon.
+    // Starts the daemon again. Called on a separate thread if no process listens on the socket
+    // while calls or sessions wait for a connection. Must return soon after a stop is requested. If
+    // empty, this client never starts the daemon.
     std::function<void(const std::stop_token& stop)> restart{};
 };
 
 // Threads:  thread-safe. Completions and the callbacks of on_lost() and on_wanted() run on the
 //           reader thread. Exceptions: a completion runs within submit() if the call is rejected,
-//           within cancel() if there is no connection, and within close() if it is still pending. A
+//           within cancel() if there is no connection, and within close() if the call is pending. A
 //           completion may call the service and wait; a callback of on_lost() or on_wanted() must
 //           not.
 // Lifetime: borrows the clock.
@@ -43,9 +43,9 @@ struct RemoteOptions {
 class RemoteService : public LockService {
 public:
     // Connects to the daemon. If the daemon's connection limit is reached, tries again until
-    // `patience` has passed. Errors: unreachable, also if the path is too long for a socket;
-    // invalid_argument if `clock` is system_clock() and this process is in another time namespace
-    // than the daemon.
+    // `patience` has passed. Errors: unreachable, for example because the path is too long for a
+    // socket; invalid_argument if `clock` is system_clock() and the time namespace of this process
+    // is not that of the daemon.
     static Result<std::unique_ptr<RemoteService>> connect(const std::string& path, Clock& clock,
                                                           const RemoteOptions& options = {});
 
@@ -99,8 +99,8 @@ public:
     // Records that a request on another connection needs the daemon until the time `until`. Until
     // then, the daemon is started again if it is not running and RemoteOptions::restart is set.
     virtual void need_daemon(std::chrono::steady_clock::time_point until) = 0;
-    // Waits until the daemon has decided the releases and closings of sessions that were sent
-    // before, for at most `patience`. Returns immediately if there are none.
+    // Waits for at most `patience` until the daemon has decided all releases and closings of
+    // sessions that were sent before the call. Returns immediately if there are none.
     virtual void flush_endings() = 0;
     // Removes a grant from the state that this client keeps. Must be called after a save has
     // released the grant.
@@ -109,9 +109,9 @@ public:
     // Begins the closing. From now on, a new call fails if there is no connection, a pending call
     // fails when its connection is lost, and no call takes longer than 100 ms.
     virtual void begin_closing() = 0;
-    // Waits until the daemon has decided the releases that were sent before, for at most 100 ms.
-    // Then completes pending calls with `closing` and stops the reader thread. Sessions and their
-    // leases continue.
+    // Waits for at most 100 ms until the daemon has decided all releases that were sent before the
+    // call. Then completes pending calls with `closing` and stops the reader thread. Sessions and
+    // their leases continue.
     virtual Result<void> close() = 0;
 };
 

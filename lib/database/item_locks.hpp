@@ -29,8 +29,8 @@ Result<std::vector<LockRequest>> locks_of(TableService& tables, const EditReques
 // Returns whether the grant covers a resource, in any mode.
 bool covers_item(const Grant& grant, std::string_view resource);
 
-// Returns whether the session still holds all locks of the grant; permits are not checked. If so,
-// no other session has written the items of these resources since the grant was given.
+// Returns whether the session still holds all locks of the grant. If so, no other session has
+// written the items of these resources since the grant was given. Permits are not checked.
 bool still_held(LockService& service, const Grant& grant);
 
 // Returns the error grant_ended, with a message that the lock was lost while its item was read.

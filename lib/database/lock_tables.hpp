@@ -6,7 +6,7 @@
 //     rocklock.history   Resource, Sequence  an event that is kept
 //     rocklock.classes   Pattern             a class
 //
-// Each item has the members that the value in the column "item" has in the protocol.
+// Each item has the members with which the protocol describes the value in the column "item".
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ public:
     // Must be set before the first save.
     void on_released(ReleasedCallback callback) { released_ = std::move(callback); }
 
-    // Completes those releases and downgrades that were committed together with a save and not
-    // executed before a crash. Must be called before all other requests. Errors: those of the
+    // Completes those releases and downgrades that an earlier run has recorded in the commit of a
+    // save, but has not executed. Must be called before all other requests. Errors: those of the
     // storage and of the manager; corrupt.
     Result<void> open();
 

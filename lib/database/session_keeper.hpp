@@ -104,8 +104,8 @@ struct KeptSession {
     // deadline minus the margin.
     BootTime reliable_until(const Grant* grant) const;
     std::stop_token stop_token(const Grant& grant) ROCKLOCK_EXCLUDES(mutex);
-    // Requests the stops of grants that are not valid any more. No mutex is held while stop
-    // callbacks run.
+    // Requests a stop for each grant that is not valid any more; see Guard::stop_token(). No mutex
+    // is held while stop callbacks run.
     void request_stops() ROCKLOCK_EXCLUDES(mutex);
     bool valid(const Grant* grant) const { return clock.now().boot < reliable_until(grant); }
     std::chrono::milliseconds remaining(const Grant* grant) const;

@@ -22,8 +22,8 @@
 //                                                leader has led rounds_for_others rounds
 //
 // Invariants of each state:
-//   idle      no waiter is parked. If commits are queued, wait() has not yet been called for at
-//             least one of them, and this call will write all of them
+//   idle      no waiter is parked. If commits are queued, wait() will still be called for at least
+//             one of them, and this call will write all of them
 //   leading   exactly one thread uses the engine. The commits up to written_through() are applied
 //             in order
 //   failed    (permanently) the queue is empty, no waiter is parked, and no thread leads again

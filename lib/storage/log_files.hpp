@@ -1,8 +1,8 @@
 // Adapts RocksDB's logs for frequent syncs.
 //
-// If a sync follows after an append, the file system must also write metadata for the new length
-// and the new blocks of the file. An fdatasync after appending 200 bytes takes 1.5 times as long as
-// an fdatasync after overwriting 200 bytes. Therefore, a log that is synced often is extended with
+// In a sync after an append, the file system must also write metadata for the new length and the
+// new blocks of the file. An fdatasync after appending 200 bytes takes 1.5 times as long as an
+// fdatasync after overwriting 200 bytes. Therefore, a log that is synced often is extended with
 // zeros in advance, and its records overwrite the zeros.
 //
 // A new log is created only after the previous log is synced. Therefore, after a power failure, no

@@ -27,7 +27,7 @@ namespace rocklock {
 // Threads: thread-safe.
 class MemoryImage {
 public:
-    // The number of calls of apply() up to a state of the image.
+    // Identifies a state of the image: the number of calls of apply() that produced it.
     using Moment = std::uint64_t;
     // Used to read the newest state.
     static constexpr Moment present = UINT64_MAX;
@@ -85,8 +85,8 @@ private:
 
     mutable Mutex mutex_;
     std::array<Map, family_count> maps_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The key of each family that was inserted last. The next insertion is expected near this key.
-    // nullopt if a key of the family was erased after the insertion.
+    // For each family, the key that was inserted last. The next insertion is expected near this
+    // key. nullopt if a key of the family was erased after the insertion.
     std::array<std::optional<Map::iterator>, family_count> near_ ROCKLOCK_GUARDED_BY(mutex_);
     Moment now_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::multiset<Moment> snapshots_ ROCKLOCK_GUARDED_BY(mutex_);

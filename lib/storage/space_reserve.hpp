@@ -2,7 +2,7 @@
 // the store accepts more data.
 //
 // The state depends on three numbers: R, the size of the reserve; `file`, the allocated size of the
-// file; and `free`, the free space of the file system beside the file.
+// file; and `free`, the free space of the file system, not counting the file.
 //
 //     ample ──free + file < 3/2 R──► low: requests that add data are refused
 //       ▲                             │ a file of the store gets no space: the reserve is shortened

@@ -45,8 +45,8 @@ struct LogExtent {
     std::uint64_t intact = 0;
     // The end of the last byte that is not zero, or `intact` if that is greater.
     std::uint64_t written = 0;
-    // The number of bytes with data after `intact`: those up to `written`, except preallocated
-    // zeros at their beginning.
+    // The number of bytes from `intact` to `written`, not counting preallocated zeros at the
+    // beginning of this range.
     std::uint64_t discarded = 0;
 };
 

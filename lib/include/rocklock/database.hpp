@@ -36,8 +36,9 @@ struct DatabaseOptions {
     // marked, so they do not need this option.
     bool restored = false;
     // Whether the database has background threads. If false, the caller must call Database::tick(),
-    // which renews sessions and ends those leases and wait timeouts that have expired. Use false
-    // for simulations, and in programs that manage all their threads themselves.
+    // which renews sessions, ends sessions whose lease has expired, and refuses requests whose wait
+    // timeout has passed. Use false for simulations, and in programs that manage all their threads
+    // themselves.
     bool background = true;
     // The maximum number of events that are kept in memory for LockService::watch(). With 0, no
     // events are kept and watch() fails.
@@ -72,9 +73,9 @@ struct DatabaseOptions {
 
 // Options of Database::connect().
 struct ConnectOptions {
-    // The maximum time that a call waits for a connection, and the maximum time that it waits for a
-    // response after the wait timeout of its request. Renewals, releases and closings of sessions
-    // wait for a shorter time.
+    // The maximum time that a call waits for a connection. Also the maximum time that it waits for
+    // the response; if its request has a wait timeout, this time begins after the wait timeout.
+    // Renewals, releases and closings of sessions wait for a shorter time.
     std::chrono::milliseconds patience{10'000};
     // Whether the database has background threads. If false, the caller must call Session::renew()
     // for each session, or call Database::tick().
@@ -125,32 +126,33 @@ public:
     //   - The client counts a lease from the time at which it sent the request. For the client, the
     //     lease therefore ends slightly earlier than for the daemon.
     //   - The daemon sends notices about the grants of a session as soon as the events are decided.
-    //     Notices about events while there was no connection arrive with the next renewal.
+    //     Notices about events that occur while there is no connection arrive with the next
+    //     renewal.
     //   - The grants of a session outlive the connection. close() does not release them; they end
     //     with the lease of the session.
     //   - Functions that cannot return an error (classes(), statistics()) return empty values while
     //     the daemon is unreachable.
-    //   - Only administrators of the daemon may break grants, end sessions with end_session() and
-    //     the two functions after it, make backups, change classes and bind tables. For other
-    //     users, these calls fail with access_denied. Exceptions for single classes are
-    //     LockClass::break_by and LockClass::bind_by. Administrators may also steal from classes
-    //     with StealPolicy::never. The audit log records a break with the name of the user.
+    //   - Only administrators of the daemon may break grants, end sessions with end_session(),
+    //     end_sessions() or end_sessions_of_user(), make backups, change classes and bind tables.
+    //     For other users, these calls fail with access_denied. LockClass::break_by and
+    //     LockClass::bind_by make exceptions for single classes. Administrators may also steal from
+    //     classes with StealPolicy::never. The audit log records a break with the name of the user.
     //   - backup() makes the daemon write the copy, on the daemon's machine and as the daemon's
     //     user. The call has no time limit. It fails if the connection is lost, and with
     //     store_in_use while another backup runs.
     //   - tables() returns the daemon's tables. A LockProof must name a session that was opened or
     //     resumed by this object; otherwise the request fails with not_owner. If the connection is
-    //     lost, reads and transactions with an idempotency token are repeated. list_drafts() and
-    //     the functions after it require an open session of the principal, or administrator rights.
-    //     sweep_expired() fails with invalid_argument. get_cached_item() returns none,
-    //     begin_write() null, and user_usage() an empty list.
-    //   - The object that service() returns can send a request for a session, and return its
-    //     grants(), only if the secret of the session was passed to this Database or returned by
-    //     it. OpenSession::processes may contain at most one process; JoinProcess adds more.
+    //     lost, reads and transactions with an idempotency token are repeated. list_drafts(),
+    //     take_draft() and discard_draft() require an open session of the principal, or
+    //     administrator rights. sweep_expired() fails with invalid_argument. get_cached_item()
+    //     returns none, begin_write() null, and user_usage() an empty list.
+    //   - The service() accepts requests for a session, and returns the grants() of a session, only
+    //     if the secret of the session was passed to this Database or returned by it.
+    //     OpenSession::processes may contain at most one process; JoinProcess adds more.
     //   - If ConnectOptions::background is false, tick() renews sessions and handles those whose
     //     lease has expired. Waits for locks do not need tick().
     //
-    // Errors: unreachable (also if the path is too long, or the program is not found),
+    // Errors: unreachable (for example because the path is too long, or the program is not found),
     //         invalid_argument (a negative patience, or an invalid configuration), access_denied
     //         (this user may not connect to the configured manager).
     static Result<Database> connect(const std::string& socket_path,

@@ -22,8 +22,8 @@ public:
         std::size_t bucket = 0;
         while (bucket < Size && duration > (*bounds_)[bucket]) ++bucket;
         ++counts_[bucket];
-        // Many long durations can exceed the maximum of the type, 292 years; the sum then stays
-        // there.
+        // The sum of many long durations can exceed the maximum of the type (292 years). It then
+        // stays at the maximum.
         constexpr auto longest = std::chrono::nanoseconds::max();
         sum_ = sum_ > longest - duration ? longest : sum_ + duration;
     }

@@ -41,8 +41,8 @@ inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds:
 
 // ---- Requests ----
 
-// The event that ends a session in addition to its lease: the end of its processes or of its
-// connection. Only the daemon uses it. It has no effect in a program that embeds the library.
+// A session that is bound to its processes or to its connection ends when these end, even if its
+// lease has not expired. Only the daemon supports this; an embedded store ignores the binding.
 enum class Bound : std::uint8_t { none, process, connection };
 
 struct SessionInfo {
@@ -53,12 +53,12 @@ struct SessionInfo {
     std::chrono::milliseconds remaining{};
     BootTime deadline;
     WallTime deadline_wall;
-    // In the response to a renewal: the notices since the previous renewal, as in Notices.
+    // In the response to a renewal: the notices since the previous renewal; see Notices.
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;
     std::vector<TakeOverAnswer> answers;
-    // The principal. Set by LockService::authenticate(), and in the response to the opening of a
-    // session if the server has changed the principal. Otherwise empty.
+    // The principal. Set by LockService::authenticate(), and in the response to OpenSession if the
+    // server has changed the principal. Otherwise empty.
     std::string principal;
     // The user that opened the session. Set by authenticate() only; not sent to clients.
     UserId uid = 0;
@@ -216,9 +216,9 @@ struct Acquire {
 // upgrade waits only for the current holders, ahead of the requests in the queue, and the grant
 // then gets a new token. A conversion that fails does not change the grant.
 //
-// Errors: conflict, patience_expired, deadlock, queue_full, limit_exceeded, class_draining (an
-// upgrade); kind_mismatch if the grant has permits; invalid_argument, also if another conversion of
-// the grant waits.
+// Errors: conflict, patience_expired, deadlock, queue_full, limit_exceeded; class_draining (only
+// for an upgrade); kind_mismatch if the grant has permits; invalid_argument, for example if another
+// conversion of the grant is waiting.
 struct Convert {
     using Answer = Grant;
     SessionId session;
@@ -275,7 +275,7 @@ struct Transfer {
 //         already_held    the grant belongs to this session
 //         conflict        other grants of the holder's session conflict with the stolen locks
 //         deadlock
-//         limit_exceeded  100 other principals have asked for it, or a limit of the user is
+//         limit_exceeded  100 other principals have asked for the grant, or a limit of the user is
 //                         exceeded
 struct Steal {
     using Answer = Grant;
@@ -292,8 +292,8 @@ struct Steal {
     std::optional<std::vector<std::string>> identities{};
 };
 
-// Ends a grant. Allowed to administrators, and to users and groups that the classes of all its
-// resources name in break_by. Errors: grant_ended; not_owner if the grant is unknown;
+// Ends a grant. The caller must be an administrator, or the classes of all resources of the grant
+// must name the caller in break_by. Errors: grant_ended; not_owner if the grant is unknown;
 // access_denied.
 struct Break {
     using Answer = Released;
@@ -338,9 +338,9 @@ struct AnswerWanted {
 // Acquires the locks of an expired or broken grant again, for a session of the same principal. The
 // new grant has a new id and a new token. If `session` still holds the grant, returns it unchanged.
 //
-// Errors: precondition_failed if a resource of the grant or a resource above it has been granted
-// since (after a grant with a subtree lock: if any grant has been given since); grant_ended if the
-// grant was released, stolen or transferred; conflict; already_held; not_owner; class_draining.
+// Errors: precondition_failed if a resource of the grant or a resource above it was granted after
+// the loss, or if the grant had a subtree lock and any grant was given after the loss; grant_ended
+// if it was released, stolen or transferred; conflict; already_held; not_owner; class_draining.
 struct Reacquire {
     using Answer = Grant;
     SessionId session;
@@ -400,11 +400,11 @@ struct LockView {
     std::string resource;
     // The class that applies to the resource. The default class has an empty pattern.
     LockClass lock_class;
-    // Oldest first. If notes and metadata exceed 1 MB in total, the oldest holders have none.
+    // Oldest first. If notes and metadata exceed 1 MB in total, those of the oldest are omitted.
     std::vector<Holder> holders;
     // In the order of the queue.
     std::vector<Waiter> waiters;
-    // The token of the last grant of this name that is remembered; 0 if there is none.
+    // The token of the last remembered grant of the resource; 0 if no grant is remembered.
     Token last_token{};
     std::optional<PastHolder> last_holder;
     // The time for which the resource cannot be granted although it has no holder, because of
@@ -486,8 +486,8 @@ struct AuditRow {
 
 // ---- Notices to holders ----
 
-// A grant has expired, or was stolen or broken. The notice is sent once for each grant, after its
-// end is durable.
+// A grant has expired, or was stolen or broken. The notice is sent once for each grant, after the
+// end of the grant is durable.
 struct LostNotice {
     SessionId session;
     Grant grant;
@@ -517,7 +517,7 @@ enum class Ticket : std::uint64_t {};
 //          no background thread, they run on the thread that completes the request. The service
 //          holds no mutex while a completion runs. A completion must not block for long.
 // Errors:  in addition to those listed at the request: invalid_argument; closing; session_expired,
-//          session_not_found, not_owner and grant_ended for the sessions and grants that it names;
+//          session_not_found, not_owner and grant_ended for its sessions and grants;
 //          store_in_use in a child of the process that opened the store; io_error, no_space and
 //          corrupt from the storage. After an error of the storage, every request fails with that
 //          error.

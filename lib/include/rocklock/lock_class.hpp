@@ -53,15 +53,16 @@ struct LockClass {
     // The maximum time from a grant to its end, even if its session is renewed. Zero means no
     // limit.
     std::chrono::milliseconds max_hold{0};
-    // A released resource is not granted again before this time has passed since its last grant.
+    // A released resource is not granted again before this time has passed since the beginning of
+    // its last grant.
     std::chrono::milliseconds min_hold{0};
     // After a lock has expired or was broken, the resource is not granted for this time. Zero means
     // no delay.
     std::chrono::milliseconds lock_delay{0};
     StealPolicy steal = StealPolicy::never;
     // With StealPolicy::idle, the time for which the holder's session must have been inactive. With
-    // StealPolicy::ask, the time that the holder has for its answer. With these two policies 1 ms
-    // to 30 days; with the others zero.
+    // StealPolicy::ask, the time that the holder has for its answer. With these two policies, the
+    // value must be 1 ms to 30 days; with the others, it must be zero.
     std::chrono::milliseconds steal_after{0};
     // The resources that are locked together with a resource of this class if it is locked in
     // `write` or `exclusive`.
@@ -80,9 +81,9 @@ struct LockClass {
     // Whether sessions with the lease rocklock::no_expiry may lock the resources of the class. Must
     // be false if `max_lease` or `max_hold` is set.
     bool no_expiry = false;
-    // The next three lists contain users and groups as "user:NAME" and "group:NAME", or with their
-    // numbers: at most 100 in each list. The daemon applies them to its clients. A program that
-    // embeds the library has all rights.
+    // The next three lists contain at most 100 users and groups each, as "user:NAME" and
+    // "group:NAME". The number of the user or group can be used instead of its name. The daemon
+    // applies the lists to its clients. A program that embeds the library has all rights.
     //
     // Only these users and groups, and administrators, may steal under the conditions of `steal`.
     // If the list is empty, every client may. With StealPolicy::never, the list must be empty.

@@ -1,4 +1,4 @@
-// The proof of a lock that a read or write of items presents, and the binding of tables to
+// The proof of a lock, which a request for items can present, and the binding of tables to
 // resources.
 //
 // A write that presents a token is committed only if the grant with this token has not ended and
@@ -36,8 +36,8 @@ struct LockProof {
     std::optional<UserId> owner{};
 };
 
-// The effect of a save on the grants that permitted it. The save and its effect are one commit:
-// after a crash, either both have taken effect or neither.
+// The effect of a save, which is a write that grants have permitted, on these grants. The save and
+// this effect are one commit: after a crash, either both have taken effect or neither.
 enum class AfterSave : std::uint8_t {
     keep,
     // Releases the grant, as Release does: if the count of the grant is greater than 0

@@ -1,4 +1,4 @@
-// Retention: the age and the number up to which records of the past are kept.
+// Retention: the maximum age and the maximum number of the records that are kept about the past.
 #pragma once
 
 #include <chrono>

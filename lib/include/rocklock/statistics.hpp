@@ -32,9 +32,8 @@ struct UserLockUsage {
 // `oldest_hold` and `users` are values at the time of the call. All other members are counts since
 // the store was opened.
 //
-// `recovered` is the number of grants that existed when the store was opened. The following
-// equation of numbers of grants always holds: granted + recovered = held + released + expired +
-// stolen + broken + transferred.
+// `recovered` is the number of grants that existed when the store was opened. Every grant is
+// counted: granted + recovered = held + released + expired + stolen + broken + transferred.
 struct LockStatistics {
     std::uint64_t sessions = 0;
     std::uint64_t held = 0;
@@ -78,7 +77,7 @@ struct LockStatistics {
     std::uint64_t classes_draining = 0;
     // The rows of the audit log that are kept now.
     std::uint64_t audit_rows = 0;
-    // The age of the grant that is held for the longest time now; 0 if no grant is held.
+    // The age of the current grant that has been held for the longest time; 0 if no grant is held.
     std::chrono::milliseconds oldest_hold{0};
 
     // For each request that waited and was granted: the time from the beginning of the wait to the

@@ -95,8 +95,9 @@ struct Secret {
     friend bool operator==(const Secret&, const Secret&) = default;
 };
 
-// Free texts of a session or a grant, by names that the client chooses, such as "host" or "url".
-// Together with the note, they have at most limits::metadata_bytes.
+// Texts that a client stores with a session or a grant. The client chooses the name of each text,
+// such as "host" or "url". The names, the texts and the note together have at most
+// limits::metadata_bytes.
 using Metadata = std::map<std::string, std::string>;
 
 // to_string() returns the name of the enumerator as declared above, such as "read". The parsers
@@ -118,9 +119,9 @@ ROCKLOCK_API std::optional<Secret> parse_secret(std::string_view text);
 // it. Such a session can lock only resources of classes with LockClass::no_expiry. The value is 100
 // years, so that adding it to a time of a clock does not overflow.
 inline constexpr std::chrono::milliseconds no_expiry = std::chrono::hours{24 * 365 * 100};
-// The deadline of a session without expiry, and of those of its grants that have no maximum hold:
-// on the boot clock, and on the wall clock (the last millisecond of the year 9999). For these
-// sessions and grants, `remaining` is `no_expiry`.
+// The deadline of a session without expiry, on the boot clock and on the wall clock. The latter is
+// the last millisecond of the year 9999. Grants of the session that have no maximum hold have the
+// same deadline. For these sessions and grants, `remaining` is `no_expiry`.
 inline constexpr BootTime no_deadline{no_expiry};
 inline constexpr WallTime no_deadline_wall{std::chrono::milliseconds{253'402'300'799'999}};
 
@@ -147,7 +148,7 @@ inline constexpr std::chrono::milliseconds priority_step{10'000};
 // The maximum number of drafts of one principal and one user (LockProof::user). If there are more,
 // the oldest are deleted; no draft is refused because of this limit.
 inline constexpr std::uint32_t drafts_per_principal = 1'000;
-// Drafts that are older are deleted.
+// Drafts that are older than this are deleted.
 inline constexpr std::chrono::milliseconds draft_age = std::chrono::hours{24 * 30};
 }  // namespace limits
 

@@ -5,12 +5,12 @@
 
 namespace rocklock {
 
-// The limits of one user: of all its clients together. Users are distinguished by uid; all clients
-// over TCP count as one user. Zero means no limit. A request that would exceed a limit fails with
-// limit_exceeded.
+// The limits of one user. They apply to all clients of the user together. Users are distinguished
+// by uid; all clients over TCP count as one user. Zero means no limit. A request that would exceed
+// a limit fails with limit_exceeded.
 struct UserLimits {
     std::uint64_t sessions = 0;
-    // The maximum of the user's grants plus its requests that wait for a grant.
+    // The maximum number of the user's grants and waiting requests together.
     std::uint64_t grants = 0;
     std::uint64_t waiters = 0;
     // The memory of the sessions, grants and waiters, in bytes. The memory is estimated; the

@@ -7,8 +7,8 @@
 
 namespace rocklock {
 
-// Returns the version of the loaded library, such as "0.1.0". A shared library can have another
-// version than the headers with which the program was compiled.
+// Returns the version of the loaded library, such as "0.1.0". If the library is shared, its version
+// can differ from that of the headers with which the program was compiled.
 //
 // Threads: thread-safe.
 ROCKLOCK_API std::string_view version() noexcept;

@@ -1,10 +1,10 @@
 // Schedules the commits of the manager's decisions: keeps the numbers of the last commits, and
 // determines which thread syncs them.
 //
-// If few responses wait, the thread that calls flush() (the flushing thread) makes the sync itself,
-// because a switch of threads would cost more than it gains. If many responses wait, or if the
-// device is slow, the manager's thread makes the sync. The flushing thread can then read further
-// requests, which share the next sync.
+// If few responses wait, the thread that calls flush() (the flushing thread) syncs, because a
+// switch to another thread would cost more than it gains. If many responses wait, or if the device
+// is slow, the manager's thread syncs. The flushing thread can then read further requests, which
+// share the next sync.
 #pragma once
 
 #include <chrono>
@@ -56,9 +56,10 @@ public:
 
     // Returns whether a commit waits for a sync.
     bool sync_is_pending() const { return !storage_.done(last_durable_, Durability::durable); }
-    // Returns whether the flushing thread should make a sync for this many responses itself.
+    // Returns whether the flushing thread, and not the manager's thread, should sync if this many
+    // responses wait.
     bool flusher_syncs(std::size_t answers, BootTime now) const;
-    // Records the duration of a sync that the flushing thread has made.
+    // Records the duration of a sync by the flushing thread.
     void note_sync(std::chrono::nanoseconds duration, BootTime end);
 
     // Records that a deferred commit was enqueued and that flush() will answer its request. flush()
@@ -84,8 +85,8 @@ private:
     CommitNumber last_kept_ = 0;
     // Set until the reservation is known to be durable.
     std::optional<Reservation> reservation_;
-    // The mean duration of a sync, and, after slow syncs, the time until which the manager's thread
-    // makes all syncs.
+    // The mean duration of a sync, and, after slow syncs, the time until which only the manager's
+    // thread syncs.
     std::chrono::nanoseconds sync_takes_{};
     BootTime slow_until_{};
     // The time since which deferred commits may be in the queue.

@@ -172,7 +172,8 @@ struct LockManager::Core {
     Mutex trimming ROCKLOCK_ACQUIRED_BEFORE(mutex);
     HistoryTrimmer trimmer ROCKLOCK_GUARDED_BY(trimming);
     // Whether the storage's queue may contain deferred commits for which no thread has waited. If
-    // so, the manager's thread has been called, and writes these commits at `schedule.defer_until`.
+    // so, the manager's thread has been notified, and writes these commits at
+    // `schedule.defer_until`.
     std::atomic<bool> deferring{false};
     WakeThread thread;
 

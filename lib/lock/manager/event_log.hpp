@@ -4,9 +4,9 @@
 //     dropped │ published: can be read │ decided, but not durable enough
 //             └ forgotten_             └ published_
 //
-// If the log is full, a new event replaces the oldest event, whether that was published or not. A
-// reader that has not read the replaced event gets EventPage::gap. A slow reader therefore never
-// delays a decision.
+// If the log is full, a new event replaces the oldest event, even if the oldest event is not yet
+// published. A reader that has not read the replaced event gets EventPage::gap. A slow reader
+// therefore never delays a decision.
 #pragma once
 
 #include <cstddef>

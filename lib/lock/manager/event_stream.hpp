@@ -1,9 +1,10 @@
 // The events of the lock table, and the clients that watch them.
 //
 // An event can be read after it was published, and it can be published when its commit is as
-// durable as required. No thread waits for this time: the functions that read events first publish
-// those that can be published. If a client watches, a decision with events wakes the manager's
-// thread, which makes the commits of the events durable unless another thread does.
+// durable as required. No thread waits until events can be published: the functions that read
+// events first publish those that can be published. If a client watches, a decision with events
+// wakes the manager's thread, which makes the commits of the events durable unless another thread
+// does.
 #pragma once
 
 #include <map>

@@ -34,11 +34,13 @@
 namespace rocklock {
 
 struct LockManagerOptions {
-    // With `written`, requests that are durable by default are only written.
+    // With `written`, the commits of requests that are durable by default are written but not
+    // synced.
     Durability durability = Durability::durable;
-    // Whether the manager starts its own thread. The thread makes commits durable for which no
-    // other thread waits, serves waiters at their times, and cleans up. If false, the caller must
-    // call tick(), or decide_due() and deliver_done().
+    // Whether the manager starts its own thread. The thread makes those commits durable for which
+    // no other thread waits, examines waiting requests at the times at which they may be granted or
+    // time out, and cleans up expired grants and sessions. If false, the caller must call tick(),
+    // or decide_due() and deliver_done().
     bool background = true;
     // Whether the store was restored from a copy. If true, all sessions and grants in it are ended,
     // and new tokens are greater than all that may have been used since the copy was made.
@@ -156,12 +158,13 @@ public:
     //
     // Errors: locked         another session holds one of the resources in `exclusive`. Facts:
     //                        blockers
-    //         lock_required  `strict` is set, and the reader does not hold one of the resources
-    //                        that has the policy exclusive_read
+    //         lock_required  `strict` is set, one of the resources has the policy exclusive_read,
+    //                        and the reader does not hold this resource
     Result<bool> check_read(const ReadMark& mark, const PlainRead& read);
 
-    // Must be called before the first request. The callbacks are called one at a time, in the order
-    // of the decisions, on the thread that delivers responses.
+    // Set the callbacks for notices. These functions must be called before the first request. The
+    // callbacks run one at a time, in the order of the decisions, on the thread that delivers
+    // responses.
     void on_lost(std::function<void(const LostNotice&)> notify);
     void on_wanted(std::function<void(const WantedNotice&)> notify);
     void on_answered(std::function<void(const AnsweredNotice&)> notify);
@@ -181,8 +184,8 @@ public:
     BootTime last_decision() const;
 
     // The next three functions change an option of the open manager. set_user_limits() requires
-    // that usage has been counted since the open, because of LockTableOptions::count_users or any
-    // limit. A new `slow_wait` applies to waits that begin later.
+    // that usage is counted: LockTableOptions::count_users or a limit must have been set when the
+    // manager was opened. A new `slow_wait` applies to waits that begin later.
     void set_user_limits(const UserLimits& limits);
     void set_retention(const Retention& retention);
     void set_slow_wait(std::chrono::milliseconds slow_wait);

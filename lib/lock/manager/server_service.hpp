@@ -26,9 +26,9 @@ public:
     }
     // Delivers the responses to enqueued requests. The server calls flush() after it has read the
     // input of its clients, and when the service calls `notify` of on_flush_needed(). If at most
-    // two responses wait for a sync, and syncs are fast, flush() makes the sync before it delivers
-    // them. Otherwise, the service's thread makes the sync and then calls `notify`. The completions
-    // run on the calling thread or, if another thread is already delivering, on that thread.
+    // two responses wait for a sync, and syncs are fast, flush() syncs and then delivers them.
+    // Otherwise, the service's thread syncs and then calls `notify`. The completions run on the
+    // calling thread or, if another thread is already delivering, on that thread.
     //
     // Returns the maximum delay before the next call, or nullopt if no further call is needed. If
     // the delay is zero, this call has delivered only responses that need no commit. The server
@@ -48,10 +48,10 @@ public:
     // The completions of lock requests run on the calling thread or, during a stall, on the thread
     // that calls resume(). The completions of watches run on the service's thread.
     virtual void disconnect(Disconnect disconnected);
-    // Reports that a client has used this token together with the secret of the session, even if
-    // its call failed. This shows that the client has received the grant, so disconnect() does not
-    // release the grant as undelivered. authenticate() reports the same for the grant for which a
-    // session was opened.
+    // Must be called after a client has used this token together with the secret of the session,
+    // even if the call of the client failed. The client has then received the grant, so
+    // disconnect() does not release the grant as undelivered. authenticate() has the same effect on
+    // the grant for which the session was opened.
     virtual void note_token(const SessionId& /*session*/, Token /*token*/) {}
 
     // Makes the service watch for stalls. In a stall, the server does not run for some time,

@@ -1,5 +1,6 @@
 // Requests about a grant or a session that is not in the lock table, for example because it has
-// ended. Such a request is looked up in the history, and an event can continue it after the lookup.
+// ended. The manager looks up the grant or the session in the history. The result either completes
+// the request, or is an event that the lock table decides (ReacquireLocks).
 #pragma once
 
 #include <cstdint>

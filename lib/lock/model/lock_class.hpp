@@ -30,9 +30,9 @@ public:
     bool allow_no_expiry() const { return allow_no_expiry_; }
     // Returns the number of classes that are drained.
     std::uint64_t draining() const { return draining_; }
-    // Returns the class of `resource` if it is drained. If `subtree` is true, otherwise returns a
-    // drained class whose pattern can match a name below `resource`. Returns null if there is no
-    // such class.
+    // Returns the class of `resource` if this class is drained. If it is not drained and `subtree`
+    // is true, returns a drained class whose pattern can match a name below `resource`. If there is
+    // no such class, returns null.
     const LockClass* draining(std::string_view resource, bool subtree) const;
     // Returns the classes, most specific first.
     const std::vector<LockClass>& all() const { return classes_; }

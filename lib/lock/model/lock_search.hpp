@@ -13,8 +13,8 @@
 
 namespace rocklock {
 
-// A position in a list of locks: a resource and the number of a grant. In a list of events: a
-// resource and the sequence of an event, in the member `grant`.
+// A position in a list of locks or of events. In a list of events, `grant` contains the sequence of
+// an event.
 struct LockPosition {
     std::string resource;
     std::uint64_t grant = 0;

@@ -8,8 +8,8 @@
 
 namespace rocklock {
 
-// Returns whether two sessions cannot hold one resource in these two modes at the same time. Only
-// `read` and `read` do not conflict.
+// Returns whether two modes conflict. If they do, two sessions cannot hold one resource in these
+// modes at the same time. Only `read` and `read` do not conflict.
 constexpr bool conflicting(Mode held, Mode wanted) {
     return held != Mode::read || wanted != Mode::read;
 }

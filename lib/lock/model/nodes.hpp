@@ -176,8 +176,8 @@ struct RequestedLock {
     bool root() const { return cause == Hold::no_cause; }
 };
 
-// One of several locks of which a request needs any one (Acquire::any): a range of the requested
-// locks, which consists of the lock and its dependants.
+// A request with Acquire::any needs one of several alternatives. An alternative is a range of the
+// requested locks: a lock that the request names, and its dependants.
 struct Alternative {
     std::size_t first = 0;
     std::size_t count = 0;
@@ -251,12 +251,12 @@ struct Wait {
     BootTime began{};
     // Whether the wait has been reported as slow.
     bool slow_reported = false;
-    // Whether this is the last entry of `session->waits` and represents a lock that the session
-    // would have, while a search for a deadlock is in progress.
+    // Set only during a search for a deadlock: whether this wait represents a lock that the session
+    // would have. It is then the last entry of `session->waits`.
     bool imagined_grant = false;
     // Fires at the earliest time at which the request must be examined: when its wait timeout ends,
-    // when the lease of its session ends, when a lock or a closed resource that blocks it may end,
-    // or when the wait must be reported as slow.
+    // when the lease of its session ends, when a lock that blocks it may end, when a closed
+    // resource that blocks it opens, or when the wait must be reported as slow.
     Timer timer;
     // The neighbours in the list of all waits, in the order of arrival.
     Wait* older = nullptr;
@@ -467,7 +467,7 @@ struct Session : InArena {
     // Whether the session was opened by an Acquire that still waits. Its record is then not yet
     // written, and it has no deadline.
     bool unborn = false;
-    // Whether the event was sent that the lease is about to expire.
+    // Whether the events `warned` have been created for the current deadline.
     bool warned = false;
     // Whether a renewal has been written to the deadline record of the session, which is separate
     // from the session's main record.
@@ -487,7 +487,7 @@ struct Session : InArena {
     BootTime active{};
     // The waiting requests of the session, in the order of arrival.
     std::vector<Wait*> waits;
-    // The number of this session's entries in queues whose direct successor belongs to another
+    // The number of this session's queue entries that are directly followed by an entry of another
     // session. If 0, no other session waits after this session in any queue.
     std::size_t followed = 0;
     // Fires at the deadline, or at the time of the warning before the deadline.

@@ -1,5 +1,6 @@
-// The current number of sessions, grants and waiters of each user and their memory; and the checks
-// of the limits of users (UserLimits) and of the limit of the disk.
+// Counts the sessions, grants and waiters of each user and their memory, and checks the limits of
+// users (UserLimits). Also stores the error with which requests that add data are refused while the
+// disk is almost full.
 //
 // A user is a uid that the kernel reports; all TCP clients count as one user. Ended grants and
 // sessions count until they are cleaned up, because they are in memory until then.
@@ -33,12 +34,12 @@ struct Usage {
 };
 
 // Return an estimate of the memory of a session, grant or wait, in bytes. The estimate is never too
-// low. It includes the nodes with their index entries, the share of the storage's buffers, and
-// twice the size of the texts.
+// low. It includes the nodes with their index entries, a share of the storage's buffers, and twice
+// the size of the texts.
 std::uint64_t bytes_of_session(const Session& session);
 std::uint64_t bytes_of_grant(const Grant& grant);
 std::uint64_t bytes_of_wait(const Wait& wait);
-// The same for an object that does not exist yet.
+// Return the estimate for an object that does not exist yet.
 std::uint64_t bytes_of_session(const OpenSession& request);
 std::uint64_t bytes_of_grant(const std::vector<LockRequest>& locks, std::string_view note,
                              const Metadata& metadata);

@@ -101,8 +101,8 @@ struct GrantRecord {
     std::int32_t pid = 0;
     // Whether the session was opened for this grant alone; see lock_model::OnlyGrant.
     bool single = false;
-    // Whether the session has ended together with the grant and the record of the session does not
-    // contain its end.
+    // Whether the session has ended together with the grant. Only this record then contains the end
+    // of the session.
     bool ends_session = false;
     // For an ended grant: the resources that stay closed after the end. For a grant that is held:
     // one element with the `min_hold` of its request, or none if the request had no `min_hold`.

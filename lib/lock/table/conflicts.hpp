@@ -22,8 +22,8 @@ struct Conflicts {
     Collect collect = Collect::nothing;
     std::vector<const Hold*> holds;
     std::vector<const WaitLock*> waits;
-    // Grants that have expired and are not yet cleaned up. If the request is granted, they are
-    // ended in the batch of its grant.
+    // Grants that have expired and are not yet cleaned up. If the request is granted, the batch
+    // that contains the new grant also ends these grants.
     std::vector<GrantId> dead;
     bool blocked = false;
     // The earliest time at which the conflicts may change without another event.

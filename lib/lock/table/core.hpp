@@ -1,7 +1,7 @@
 // The implementation of the lock table: one struct with its methods grouped into files by topic.
 //
 //     lock_table.cpp     apply(): passes the event to its handler, then calls serve_queues()
-//     session.cpp        opens, renews, joins a process to, closes and expires sessions
+//     session.cpp        opens, renews, closes and expires sessions; adds processes to them
 //     resolve.cpp        determines the locks that a request needs from the locks that it names
 //     acquire.cpp        turns a request into a grant, a refusal or entries in the queues
 //     granting.cpp       makes grants, their records and answers; reacquires
@@ -20,9 +20,9 @@
 //     search.cpp         queries over the whole table, in steps
 //     audit.cpp          checks the invariants of the table
 //
-// Parts of the state that have rules of their own are classes: SessionTable; WaitTable (tickets and
-// order of arrival); ServeList (the queues and waits that a decision must still examine);
-// NumberReservation.
+// Parts of the state that have invariants of their own are classes: SessionTable; WaitTable
+// (tickets and order of arrival); ServeList (the queues and waits that a decision must still
+// examine); NumberReservation.
 //
 // During one apply(), no Wait leaves its queues and no Resource is freed, except in functions whose
 // comments say so. Resources that have become empty are removed at the end of apply().
@@ -177,8 +177,8 @@ struct LockTable::Core {
     std::optional<Error> lease_too_long(const Grant& grant, milliseconds lease) const;
     std::optional<Error> lease_too_long_for_locks(const Session& session, milliseconds lease) const;
     SessionInfo info(const Session& session) const;
-    // As info(), with the secret. Used only in responses to the owner of a new session or grant,
-    // because the secret is computed with an HMAC.
+    // As info(), with the secret. Computes an HMAC, and is therefore used only in responses to the
+    // owner of a new session or grant.
     SessionInfo info_with_secret(const Session& session) const;
     void extend(Session& session);
     void write_session(const Session& session);
@@ -223,8 +223,8 @@ struct LockTable::Core {
     // Returns an error if a class does not allow the priority.
     std::optional<Error> check_priority(std::uint32_t priority,
                                         std::span<const RequestedLock> requested_locks) const;
-    // Returns `locks` after setting the mode of each to the first of its `modes` that does not
-    // conflict now or, if all conflict, to the last.
+    // Sets the mode of each lock to the first of its `modes` that does not conflict now or, if all
+    // of them conflict, to the last. Returns the changed locks.
     std::vector<LockRequest> choose_modes(const Session& session, const QueuePlace& place,
                                           std::vector<LockRequest> locks);
     std::optional<Error> resolve_one(const LockRequest& lock, Resolved& resolved);
@@ -240,10 +240,10 @@ struct LockTable::Core {
     // request is then completed.
     bool check_own_holds(Ticket to, Session& session,
                          std::span<const RequestedLock> requested_locks, Held held);
-    // The same for a request with several `modes` for a lock: a grant of the session is sufficient
-    // if it covers the weakest of the modes.
+    // As above, but for a request in which a lock has several `modes`. A grant of the session is
+    // sufficient if it covers the weakest of the modes.
     bool check_own_holds(const Acquire& request, Session& session, const Resolved& strongest);
-    // The same for a request for any one of several locks.
+    // As above, but for a request that needs any one of several locks.
     bool check_own_alternatives(Ticket to, Session& session,
                                 std::span<const RequestedLock> requested_locks,
                                 std::span<const Alternative> alternatives, Held held);
@@ -379,8 +379,8 @@ struct LockTable::Core {
     void serve_time(std::size_t budget);
     void sweep(std::size_t budget);
     void sweep_sessions(std::size_t budget);
-    // One step of the search of Tick::search: finds, counts and serves waiters that should have
-    // been granted before.
+    // Executes one step of the search that Tick::search requests: finds, counts and serves waiters
+    // that should have been granted before.
     void search();
 
     // ---- deadlock.cpp ----

@@ -1,5 +1,5 @@
-// Parts of the lock table's state that have no rules of their own, and arguments that its functions
-// share.
+// Parts of the lock table's state that have no invariants of their own, and the types of some
+// parameters of its functions.
 #pragma once
 
 #include <algorithm>

@@ -2,15 +2,15 @@
 //
 // The table takes an event and the time, and returns a Decision: the batch to commit, the
 // responses, and the notices to sessions. It does no I/O, locks no mutex, starts no thread and
-// never reads a clock. The only exception is recover(), which reads a snapshot and uses threads for
-// this. Any run can therefore be repeated from a list of its events. The lock manager
-// (lock_manager.hpp) does the waiting and writing.
+// never reads a clock. Any run can therefore be repeated from a list of its events. The only
+// exception is recover(), which reads a snapshot and uses threads for this. The lock manager
+// (lock_manager.hpp) waits, and writes to the storage.
 //
 // A grant is live at a given time if all of these conditions hold: it has not been ended, its
 // session has not been ended, and neither the session's deadline nor the grant's own cap
 // (`max_hold`) has passed. Every decision checks these conditions. Correctness therefore does not
-// depend on Tick events. A Tick only serves waits that can be granted, or have timed out, because
-// time has passed; and it cleans up a limited number of expired grants and sessions.
+// depend on Tick events. A Tick completes waits that have timed out, or that can be granted because
+// time has passed. It also cleans up a limited number of expired grants and sessions.
 //
 //     waiting ──grant_waiting()──► held ──end_grant()──► ended: a record of the history
 //        └──refuse()──► removed
@@ -25,8 +25,7 @@
 // locks while it waits. A request for any one of several resources waits in the same way, and gets
 // the first of the resources that can be granted.
 //
-// After every apply(), there is no waiter that could be granted before a further event;
-// serve_queues() ensures this.
+// After every apply(), no waiter can be granted until the next event; serve_queues() ensures this.
 #pragma once
 
 #include <cstddef>
@@ -76,8 +75,8 @@ struct TicketAnswer {
     Result<Answer> answer;
 };
 
-// The ends of a reservation of numbers. After a restart, no token and no version below these is
-// used again.
+// The ends of a reservation of numbers. After a restart, no token below `token` and no version
+// below `version` is used again.
 struct ReservedNumbers {
     std::uint64_t token = 0;
     std::uint64_t version = 0;
@@ -89,10 +88,10 @@ struct Decision {
     // there are no changes.
     Batch batch;
     Durability durability = Durability::deferred;
-    // Whether the decision uses numbers that are not in a reservation that is known to be durable.
-    // If true, the batch must be synced, even if a lower durability is configured.
+    // Whether the decision uses numbers whose reservation may not be durable yet. If true, the
+    // batch must be synced, even if a lower durability is configured.
     bool synced = false;
-    // If set, the batch reserves all numbers below these. After the batch is durable,
+    // If set, the batch reserves all numbers below these ends. After the batch is durable,
     // LockTable::confirm() must be called.
     std::optional<ReservedNumbers> reserved;
     std::vector<TicketAnswer> replies;
@@ -133,7 +132,7 @@ struct RecoveryFacts {
     // Whether the store was restored from a copy. If true, every session and every grant in it is
     // ended (`broken`, "restored").
     bool restored = false;
-    // The lower limit of the first token.
+    // The first token that the table gives out is at least this number.
     std::uint64_t token_floor = 1;
     Instant now;
 };
@@ -149,8 +148,8 @@ public:
     LockTable(const LockTable&) = delete;
     LockTable& operator=(const LockTable&) = delete;
 
-    // Decides one event at the time `now`, which must not be earlier than that of the previous
-    // call. Appends the results to `decision`. `ticket` is that of the request, if the event is a
+    // Decides one event at the time `now`, which must not be earlier than `now` of the previous
+    // call. Appends the results to `decision`. If the event is a request, `ticket` identifies the
     // request. `fresh` is a random id for a session that the event may open.
     void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                Decision& decision);
@@ -166,9 +165,10 @@ public:
     // the changes that must be committed before any other decision. Errors: corrupt.
     Result<void> recover(const Snapshot& records, const RecoveryFacts& facts, Decision& decision);
 
-    // Reports that a client has presented the secret of a session, and the token that it has
-    // presented with it, if any. The client therefore knows the grant of the token, and the grant
-    // for which the session was opened. A Disconnect does not release these grants as undelivered.
+    // Must be called after a client has presented the secret of a session. `token` is the token
+    // that the client presented with the secret, if any. The client therefore knows the grant with
+    // this token, and the grant for which the session was opened. A Disconnect does not release
+    // these grants as undelivered.
     void note_proof(const SessionId& session, const std::optional<Token>& token);
 
     // The following functions are queries. Each returns the state at `now`. Only fence() changes
@@ -236,8 +236,8 @@ public:
     // and repeated requests are answered.
     void refuse_growth(std::optional<Error> error);
     bool refuses_growth() const;
-    // Must be called after the reservation of an earlier decision has become durable. Numbers below
-    // it can then be used without a sync.
+    // Must be called after the reservation of an earlier decision has become durable. The reserved
+    // numbers can then be used without a sync.
     void confirm(const ReservedNumbers& reserved);
 
     std::uint32_t boot_epoch() const;

@@ -1,5 +1,5 @@
-// The waiting requests AwaitNotices of a lock table, which can be found by ticket, by session and
-// by the end of their wait timeout.
+// The waiting AwaitNotices requests of a lock table. They can be found by ticket, by session, and
+// by the time at which they time out.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ public:
         std::uint64_t after = 0;
     };
 
-    // Adds a request of the session, which times out at `timeout_ends`.
+    // Adds a request of the session. The request times out at `timeout_ends`.
     void add(Session& session, Ticket ticket, std::uint64_t after, BootTime timeout_ends) {
         auto made = std::make_unique<Wait>();
         made->ticket = ticket;

@@ -1,9 +1,10 @@
 // The source of the tokens and versions of a lock table.
 //
 // No number may be given out twice, even if there is a crash. Numbers are therefore reserved in
-// ranges: a record with the ends of the ranges, the marks, is committed, and numbering continues at
-// the marks after a restart. The record is written with the batch of a decision and synced in the
-// background. The marks can therefore be greater than those that are known to be durable.
+// ranges. The ends of the current ranges are called the marks. A record with the marks is committed
+// before the numbers are used, and after a restart, numbering continues at the marks. The record is
+// written with the batch of a decision and synced in the background. The marks can therefore be
+// greater than those that are known to be durable.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ public:
 
     // Returns true if a token greater than the first token of `grant` has been given out.
     bool token_taken_after(GrantId grant) const { return next_token_ > number(grant) + 1; }
-    // Return true if the number is below the marks, as every number in a record is.
+    // Return true if the number is below the marks, as every number in a record must be.
     bool has_reserved_token(std::uint64_t token) const { return token < marks_.token; }
     bool has_reserved_version(std::uint64_t version) const { return version < marks_.version; }
 
@@ -51,7 +52,7 @@ public:
         ROCKLOCK_ASSERT(is_consistent());
     }
 
-    // Starts at the marks of the previous run, after a restart.
+    // Called after a restart. Starts at the marks of the previous run.
     void start_at(std::uint64_t token, std::uint64_t version) {
         next_token_ = token;
         next_version_ = version;

@@ -52,9 +52,9 @@ public:
         waits_.push_back({wait.place, wait.ticket});
     }
     bool has_waits() const { return !waits_.empty(); }
-    // Takes all listed waits, in the order of their places. They must be examined in this order: of
-    // two requests of one session for one resource, the first is granted. Some of the waits may
-    // have ended after they were listed.
+    // Takes all listed waits, in the order of their places. They must be examined in this order, so
+    // that the first of two requests of one session for one resource is granted. Some of the waits
+    // may have ended after they were listed.
     std::vector<Recheck> take_waits() {
         std::vector<Recheck> due = std::exchange(waits_, {});
         std::sort(due.begin(), due.end(),

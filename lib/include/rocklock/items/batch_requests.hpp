@@ -21,8 +21,8 @@ struct BatchWrite {
     bool return_collection_metrics = false;
 };
 
-// An item collection that a request has changed: all items of a table with local indexes that have
-// one hash key. `key` contains only the hash key.
+// An item collection that a request has changed. In a table with local indexes, the items with the
+// same hash key are a collection. `key` contains only the hash key.
 struct WrittenCollection {
     std::string table;
     AttributeMap key;

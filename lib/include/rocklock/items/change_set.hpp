@@ -89,8 +89,9 @@ public:
 private:
     struct Known;
 
-    // Returns the entry of the item. If the item is unknown, or if `item` is not null, reads it
-    // first, checks that its version has not changed, and stores it in `item`.
+    // Returns the entry of an item. If there is no entry, or if `item` is not null, first reads the
+    // item. If there is an entry, the item that was read must have the version in the entry. If
+    // `item` is not null, stores the item in `*item`.
     Result<Known*> find_or_add(const std::string& table, const AttributeMap& key,
                                std::optional<Item>* item);
     Result<void> change(const AttributeMap& key, WriteItem write);

@@ -38,8 +38,8 @@ struct Draft {
     Token token{};
     // The resource to which the item belongs.
     std::string resource;
-    // The write as it was requested. These members are set: the kind and the table; for a put the
-    // whole item, for other kinds the key and the update; the conditions; and `expected_version`.
+    // The write as it was requested. The members `kind`, `table`, `item`, `expected_version` and
+    // `expressions` (the update and the conditions) are set.
     WriteItem write;
 };
 

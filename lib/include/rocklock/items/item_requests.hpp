@@ -21,8 +21,9 @@ namespace rocklock {
 // does not, `total` reports it for each table, and `indexes` also for each index.
 enum class ReturnCapacity : std::uint8_t { none, total, indexes };
 
-// The consumed capacity of one table, in DynamoDB's capacity units. `table_units` and the two maps,
-// from the name of an index to its units, are set only if the request has ReturnCapacity::indexes.
+// The consumed capacity of one table, in DynamoDB's capacity units. The two maps contain the units
+// of each index by the index's name. `table_units` and the maps are set only if the request has
+// ReturnCapacity::indexes.
 struct ConsumedCapacity {
     std::string table;
     double units = 0;
@@ -92,8 +93,8 @@ struct GetItem {
     bool consistent = false;
     ExpressionParameters expressions{};
     ReturnCapacity return_capacity = ReturnCapacity::none;
-    // For bound tables: the proof of a session that may then read items whose resources it holds in
-    // mode `exclusive`.
+    // For bound tables: the proof of a lock. The session in the proof can read items whose
+    // resources it holds in mode `exclusive`.
     std::optional<LockProof> proof{};
 };
 

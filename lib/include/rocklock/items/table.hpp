@@ -115,7 +115,7 @@ public:
     virtual Result<TableNames> list_tables(const ListTables& request) = 0;
 
     // Changes the time-to-live setting of a table and returns the request. Errors: invalid_argument
-    // if the request does not change the setting, if time to live is enabled with another
+    // if the request does not change the setting, if time to live is already enabled with another
     // attribute, or if the table is bound.
     virtual Result<UpdateTimeToLive> update_time_to_live(const UpdateTimeToLive& request) = 0;
     virtual Result<TimeToLive> describe_time_to_live(const std::string& table) = 0;
@@ -124,8 +124,8 @@ public:
     // the rules of other deletes, including those about locks and indexes, and has no effect if the
     // item is no longer expired. If a power cut undoes a delete, a later sweep repeats it.
     //
-    // SweepReport::next is the time until the next step is due. Calls are optional: without them,
-    // expired items are not deleted.
+    // SweepReport::next is the time until the next step is due. Calls are optional, but without
+    // them, expired items are not deleted.
     virtual Result<SweepReport> sweep_expired(const SweepExpired& step) = 0;
 
     // Set, remove and return the tags of a table. Errors: invalid_argument if the table would have
@@ -155,10 +155,11 @@ public:
     virtual Result<DraftPage> list_drafts(const DraftsRequest& request) = 0;
     // Deletes a draft and returns it. If several clients take one draft at the same time, only one
     // of them gets it. If the client crashes after the call, the draft is lost. To avoid the loss,
-    // read the draft with list_drafts() and write the item with WriteItem::from_draft: this deletes
-    // the draft in the commit of the write.
+    // read the draft with list_drafts() and write the item with WriteItem::from_draft. The commit
+    // of the write then also deletes the draft.
     //
-    // If `only_of` is set, the draft must satisfy DraftsRequest::only_of.
+    // If `only_of` is set, the draft must have been kept for a session that this user opened, as
+    // with DraftsRequest::only_of.
     //
     // Errors: resource_not_found  the principal does not have this draft
     virtual Result<Draft> take_draft(const std::string& principal, DraftId draft,
@@ -214,8 +215,8 @@ public:
     virtual std::uint64_t draft_count() const { return 0; }
 
     // Change TableOptions::user_limits and TableOptions::retention while the tables are open.
-    // set_user_limits() requires that usage has been counted since the open, because of
-    // TableOptions::count_users or any limit.
+    // set_user_limits() requires that usage is counted: TableOptions::count_users or a limit must
+    // have been set when the tables were opened.
     virtual void set_user_limits(const UserLimits& /*limits*/) {}
     virtual void set_retention(const Retention& /*retention*/) {}
 

@@ -122,9 +122,9 @@ struct CreateTable {
     std::optional<UserId> user{};
 };
 
-// Makes one of these changes:
+// Changes one of the following:
 //   - the throughput of the table and of its indexes, with or without `billing`;
-//   - the creation or deletion of one index;
+//   - the set of global indexes, by the creation or deletion of one index;
 //   - the deletion protection;
 //   - the table class;
 //   - the encryption.
@@ -193,8 +193,8 @@ struct TableDescription {
     // "arn:aws:dynamodb:<region>:<account>:table/<name>".
     std::string arn;
     // The number of items and their size in bytes. Both are usually exact. If a crash has lost
-    // changes of the two numbers, they have their values from the last TableService::close() until
-    // TableService::sweep_expired() has counted the items.
+    // changes of the two numbers, they are those of the last TableService::close(), until
+    // TableService::sweep_expired() has counted the items again.
     std::uint64_t item_count = 0;
     std::uint64_t size_bytes = 0;
     OnDemandThroughput on_demand{};

@@ -32,8 +32,8 @@ struct StoreFacts {
     std::uint64_t token_mark = 0;
     std::uint64_t last_version = 0;
     std::uint64_t version_mark = 0;
-    // The number of opens of the store after a restart of the machine or after a possible loss of
-    // writes.
+    // The number of times that the store was opened after the machine had restarted, or after
+    // writes might have been lost.
     std::uint32_t boot_epoch = 0;
     // Whether the store failed in an earlier run and has not been recovered since.
     bool suspect = false;

@@ -43,7 +43,7 @@ namespace rocklock {
 enum class Family : std::uint8_t { meta, items, index, locks, history };
 inline constexpr int family_count = 5;
 
-// The minimum durability of a commit when Storage::wait() returns for it.
+// The minimum durability that a commit has after Storage::wait() for it has returned.
 enum class Durability : std::uint8_t {
     // The commit need not be written yet. It is written together with another queued batch or, if
     // there is none, by the wait() for it. A crash before the write loses the commit. The lock
@@ -121,8 +121,8 @@ struct FileSystemSpace {
 // The syncs of a store since it was opened, and the space that it uses. A size is absent if the
 // store is not on a disk, or if the size cannot be determined.
 struct StorageStatistics {
-    // The durations of the syncs of the log. If a sync and the write before it are one operation,
-    // the duration of both.
+    // The durations of the syncs of the log. If the store writes and syncs in one operation, these
+    // are the durations of the whole operations.
     Histogram syncs{histogram_bounds::calls};
     // The space that the files of the store occupy. The value may be up to ten seconds old.
     std::optional<std::uint64_t> bytes;
@@ -155,8 +155,8 @@ public:
         Cursor(const Cursor&) = delete;
         Cursor& operator=(const Cursor&) = delete;
         virtual ~Cursor() = default;
-        // Returns whether the cursor is at a key. Returns false at the end and after an error;
-        // status() then returns which of the two it is.
+        // Returns whether the cursor is at a key. Returns false at the end and after an error; call
+        // status() to distinguish these two cases.
         virtual bool valid() const = 0;
         // The next three functions require valid(). The returned views are valid until the next
         // call of next().
@@ -201,8 +201,8 @@ public:
                                  Verdict* verdict = nullptr) = 0;
 
     // Waits until the commit, and therefore every earlier one, is as durable as `durability`
-    // requires. `durability` may differ from the value at enqueue(). The calling thread may have to
-    // write the commits that other threads have queued, too.
+    // requires. `durability` may differ from the value at enqueue(). The calling thread may also
+    // have to write commits that other threads have queued.
     //
     // If `durability` is deferred, wait() does not wait for a sync. It writes the queue, unless
     // another thread will do so: a thread that is writing now, or the caller of a queued commit
@@ -212,8 +212,8 @@ public:
     //         opened the store. A refused batch is not an error; see its Verdict.
     virtual Result<void> wait(CommitNumber number, Durability durability) = 0;
 
-    // Makes the commit, and therefore every earlier one, durable. If the store can sync and write
-    // at the same time, sync_through() does not block other writers during the sync, as wait() may.
+    // Makes the commit, and therefore every earlier one, durable. wait() may block other writers
+    // during the sync; sync_through() does not, if the store can sync and write at the same time.
     //
     // The errors are those of wait().
     virtual Result<void> sync_through(CommitNumber number) {
@@ -224,7 +224,8 @@ public:
     // (failure()). Always returns true for `deferred`, which requires nothing. Never blocks.
     virtual bool done(CommitNumber number, Durability durability) const = 0;
 
-    // Returns whether a durable commit waits for a device. False for a store in memory.
+    // Returns whether a commit must wait for a device before it is durable. False for a store in
+    // memory.
     virtual bool syncs() const { return true; }
 
     // Calls enqueue() and wait(). If the batch has preconditions or `not_after`, `deferred` is
@@ -330,8 +331,8 @@ struct RocksdbOptions {
     // The memory for blocks of table files that were read.
     std::size_t block_cache_bytes = 8u << 20;
     // The disk space that the store reserves for its own use, in a file of this size, but at most
-    // an eighth of the file system. Before the free space outside of this file falls below half of
-    // this size, Storage::accepts_growth() becomes false. If the free space continues to fall, the
+    // an eighth of the file system. Storage::accepts_growth() becomes false if the free space
+    // outside of this file is less than half of this size. If the free space continues to fall, the
     // store uses the reserve, and fills it again when space is free. The size should be at least
     // eight times `write_buffer_bytes`. With 0, there is no reserve, and an existing file of a
     // reserve is deleted. Ignored unless `purpose` is `use`.

@@ -71,11 +71,11 @@ public:
     // check of a precondition.
     enum class Call : std::uint8_t { enqueue, write, sync, read };
 
-    // Makes the `nth` call of this kind after now fail once; 1 is the next call. If that call is an
-    // enqueue(), a write, a sync or the check of a precondition, the store has then failed. There
-    // is one exception: the error `corrupt` in the check of a key outside of the lock state fails
-    // only that commit. A commit whose write or sync failed may still survive a crash, because its
-    // bytes are in the log.
+    // Makes one later call of this kind fail: the `nth` from now on, where 1 is the next call. If
+    // that call is an enqueue(), a write, a sync or the check of a precondition, the store fails
+    // permanently. There is one exception: if `error` is `corrupt`, and the precondition is about a
+    // key outside of the lock state, only the commit with this precondition fails. A commit whose
+    // write or sync failed may still survive a crash, because its bytes are in the log.
     void fail_nth(Call call, std::uint64_t nth,
                   Error error = Error(ErrorCode::io_error, "a planned failure"));
     // Returns the number of calls of this kind since the store was created.

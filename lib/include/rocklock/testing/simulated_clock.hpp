@@ -15,7 +15,8 @@ namespace rocklock::testing {
 // Threads: thread-safe.
 class ROCKLOCK_API SimulatedClock final : public Clock {
 public:
-    // Starts at a boot time of one hour, on 2026-01-01T00:00:00Z, with the boot id "boot-1".
+    // The boot clock starts at one hour, the wall clock at 2026-01-01T00:00:00Z, and the boot id is
+    // "boot-1".
     SimulatedClock();
 
     Instant now() override;
@@ -30,7 +31,7 @@ public:
     // Moves the wall clock by `by`, as a correction of a wrong clock or a leap second does.
     void jump_wall(std::chrono::milliseconds by);
 
-    // Sets the boot id. Empty: unknown.
+    // Sets the boot id. An empty id simulates a machine whose boot id cannot be determined.
     void set_boot_id(std::string id);
     // Simulates a restart of the machine: sets the boot id, and the boot clock to `boot`.
     void reboot(std::string id, BootTime boot = BootTime(std::chrono::seconds(10)));
