@@ -57,28 +57,34 @@ bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == 
 
 }  // namespace
 
-std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, const Side& side,
-                                              std::unique_ptr<SecureChannel> secure) {
-    auto connection = std::make_shared<Connection>(socket, thread, side, std::move(secure));
+std::shared_ptr<Connection> Connection::start(std::shared_ptr<ClientChannel> channel,
+                                              IoThread& thread, const Side& side) {
+    auto connection = std::make_shared<Connection>(-1, std::move(channel), thread, side);
+    if (side.idle_connections != nullptr) {
+        connection->idle_number_ = side.idle_connections->add(connection, steady_clock::now());
+    }
+    connection->watch(EPOLLIN);
+    return connection;
+}
+
+std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, const Side& side) {
+    auto connection = std::make_shared<Connection>(socket, nullptr, thread, side);
     if (side.idle_connections != nullptr) {
         connection->idle_number_ = side.idle_connections->add(connection, steady_clock::now());
     }
     if (side.arrivals != nullptr) side.arrivals->enter();
     thread.introduce([connection, arrivals = side.arrivals] {
         if (arrivals != nullptr) arrivals->leave();
-        connection->interest_ = EPOLLIN;
-        const bool watched = connection->thread_.watch(connection->socket_, connection, EPOLLIN);
-        if (!watched) return connection->hang_up();
-        if (connection->has_buffered()) connection->read(false);
+        if (!connection->watch(EPOLLIN)) connection->hang_up();
     });
     return connection;
 }
 
-Connection::Connection(int socket, IoThread& thread, const Side& side,
-                       std::unique_ptr<SecureChannel> secure)
+Connection::Connection(int socket, std::shared_ptr<ClientChannel> channel, IoThread& thread,
+                       const Side& side)
     : socket_(socket),
-      secure_(std::move(secure)),
-      report_(socket, secure_ != nullptr),
+      channel_(std::move(channel)),
+      report_(socket, channel_.get()),
       thread_(thread),
       traffic_(side.traffic),
       uid_(side.caller.uid),
@@ -92,7 +98,7 @@ Connection::Connection(int socket, IoThread& thread, const Side& side,
 }
 
 Connection::~Connection() {
-    ::close(socket_);
+    if (!channel_) ::close(socket_);
     keep_connection();
     if (counted_busy_) --traffic_.busy;
     traffic_.users.remove(uid_);
@@ -109,7 +115,8 @@ void Connection::end_if_silent() {
 
 bool Connection::has_unread() const {
     if (closed_ || held_up_ || input_over_ || discarding_ || closing_) return false;
-    if ((conversation_ && conversation_->paused()) || has_buffered()) return true;
+    if (conversation_ && conversation_->paused()) return true;
+    if (channel_) return channel_->has_unread();
     int bytes = 0;
     return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > 0;
 }
@@ -163,7 +170,6 @@ void Connection::continue_input() {
         held_up_ = false;
     }
     if (conversation_->paused()) return process_input({});
-    if (has_buffered() && !input_over_) return read(false);
     update_request();
     update_interest();
 }
@@ -188,20 +194,27 @@ void Connection::remind() {
     schedule_reminder();
 }
 
-// ---- The socket ----
+// ---- The socket, or the channel of a relay ----
+
+bool Connection::watch(std::uint32_t events) {
+    interest_ = events;
+    if (!channel_) return thread_.watch(socket_, shared_from_this(), events);
+    channel_->watch(shared_from_this(), events);
+    return true;
+}
 
 ssize_t Connection::receive(std::span<char> buffer) {
-    if (secure_) return secure_->receive(buffer);
+    if (channel_) return channel_->receive(buffer);
     return ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
 }
 
 ssize_t Connection::send_bytes(std::string_view bytes) {
-    if (secure_) return secure_->send(bytes);
+    if (channel_) return channel_->send(bytes);
     return ::send(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void Connection::end_output() {
-    if (secure_) secure_->end_output();
+    if (channel_) return channel_->end_output();
     ::shutdown(socket_, SHUT_WR);
 }
 
@@ -237,7 +250,7 @@ void Connection::process_input(std::string_view bytes) {
         remind_in(discard_time);
     } else if (!conversation_->has_room()) {
         held_up_ = true;
-    } else if (conversation_->paused() || has_buffered()) {
+    } else if (conversation_->paused()) {
         thread_.continue_input_soon(shared_from_this());
     }
     update_request();
@@ -371,6 +384,7 @@ void Connection::update_interest() {
     if (blocked_) wanted |= EPOLLOUT;
     if (wanted == interest_) return;
     interest_ = wanted;
+    if (channel_) return channel_->change(wanted);
     thread_.change(socket_, wanted);
 }
 
@@ -440,8 +454,12 @@ void Connection::hang_up() {
     keep_connection();
     update_busy();
     client_session_->hang_up(conversation_ ? report_.read_of(conversation_->sent()) : 0);
-    ::shutdown(socket_, SHUT_RDWR);
-    thread_.forget(socket_);
+    if (channel_) {
+        channel_->forget();
+    } else {
+        ::shutdown(socket_, SHUT_RDWR);
+        thread_.forget(socket_);
+    }
     // Responses that are made from now on are discarded.
     thread_.free_soon(std::move(conversation_));
 }

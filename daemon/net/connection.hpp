@@ -1,4 +1,4 @@
-// One accepted socket: reads input, passes it to a conversation, and writes the responses.
+// One connection of a client, over a socket or through a relay: reads input, passes it to a conversation, and writes the responses.
 //
 // The first byte of the input distinguishes HTTP from frames. All I/O is non-blocking. While a
 // client does not read its responses, no further input is read from this client. Therefore, a slow
@@ -24,11 +24,11 @@
 
 #include "daemon/api/status_pages.hpp"
 #include "daemon/net/arrival_gate.hpp"
+#include "daemon/net/client_channel.hpp"
 #include "daemon/net/conversation.hpp"
 #include "daemon/net/http_conversation.hpp"
 #include "daemon/net/idle_connections.hpp"
 #include "daemon/net/io_thread.hpp"
-#include "daemon/net/secure_channel.hpp"
 #include "daemon/net/socket_report.hpp"
 #include "daemon/net/transfer_limits.hpp"
 
@@ -52,13 +52,15 @@ public:
         std::chrono::milliseconds stall_timeout{60'000};
     };
 
-    // Takes ownership of the socket and assigns it to the thread. If `secure` is not null, the
-    // bytes of the socket are encrypted. Thread-safe.
-    static std::shared_ptr<Connection> start(int socket, IoThread& thread, const Side& side,
-                                             std::unique_ptr<SecureChannel> secure = nullptr);
+    // Takes ownership of the socket and assigns it to the thread. Thread-safe.
+    static std::shared_ptr<Connection> start(int socket, IoThread& thread, const Side& side);
+    // As above, for a client of a relay. Must be called on the thread. Side::arrivals must be null.
+    static std::shared_ptr<Connection> start(std::shared_ptr<ClientChannel> channel,
+                                             IoThread& thread, const Side& side);
 
-    Connection(int socket, IoThread& thread, const Side& side,
-               std::unique_ptr<SecureChannel> secure);
+    // If `channel` is null, the connection uses the socket; otherwise, the socket is -1.
+    Connection(int socket, std::shared_ptr<ClientChannel> channel, IoThread& thread,
+               const Side& side);
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
     ~Connection() override;
@@ -80,9 +82,9 @@ private:
     using Time = IoThread::Time;
 
     std::shared_ptr<Conversation> begin(char first);
+    bool watch(std::uint32_t events);
     ssize_t receive(std::span<char> buffer);
     ssize_t send_bytes(std::string_view bytes);
-    bool has_buffered() const { return secure_ && secure_->has_buffered(); }
     void end_output();
     void read(bool closed);
     void process_input(std::string_view bytes);
@@ -106,8 +108,7 @@ private:
     void keep_connection();
 
     const int socket_;
-    // Null if the bytes are not encrypted.
-    const std::unique_ptr<SecureChannel> secure_;
+    const std::shared_ptr<ClientChannel> channel_;
     SocketReport report_;
     IoThread& thread_;
     Traffic& traffic_;

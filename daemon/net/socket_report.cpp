@@ -24,11 +24,13 @@ int option(int socket, int name) {
 
 }  // namespace
 
-SocketReport::SocketReport(int socket, bool encrypted)
-    : socket_(socket), tcp_(option(socket, SO_DOMAIN) != AF_UNIX), encrypted_(encrypted) {}
+SocketReport::SocketReport(int socket, const ClientChannel* channel)
+    : socket_(socket),
+      channel_(channel),
+      tcp_(channel != nullptr || option(socket, SO_DOMAIN) != AF_UNIX) {}
 
 bool SocketReport::failed() {
-    failed_ = failed_ || option(socket_, SO_ERROR) != 0;
+    failed_ = failed_ || (channel_ != nullptr ? channel_->failed() : option(socket_, SO_ERROR) != 0);
     return failed_;
 }
 
@@ -40,8 +42,9 @@ bool SocketReport::all_read() const { return !tcp_ && queued_output(socket_) == 
 // If all output was acknowledged, the client had closed only its sending side, and then its socket
 // with unread output.
 std::uint64_t SocketReport::read_of(std::uint64_t sent) {
+    if (channel_ != nullptr) return channel_->read_of(sent);
     if (!failed()) return sent;
-    if (!tcp_ || encrypted_ || !input_ended_) return 0;
+    if (!tcp_ || !input_ended_) return 0;
     const std::uint64_t late = queued_output(socket_);
     return late == 0 ? 0 : sent - std::min(sent, late);
 }

@@ -7,12 +7,13 @@
 //     TCP           The kernel knows only what the client's kernel has received. If the client
 //                   closes its socket with unread bytes, or if bytes arrive after that, the
 //                   connection is reset and the socket reports an error.
-//     TLS           As for TCP. The numbers of bytes that the kernel reports include those that
-//                   encryption adds, and a relay may have received bytes that it has not passed on.
-//                   Therefore, after an error no byte has certainly been read.
+//     Relay         The relay counts the bytes that the client has read, and reports the number when
+//                   the client closes its connection.
 #pragma once
 
 #include <cstdint>
+
+#include "daemon/net/client_channel.hpp"
 
 namespace rocklock {
 
@@ -20,9 +21,10 @@ namespace rocklock {
 // Lifetime: the socket must be open during each call.
 class SocketReport {
 public:
-    // `encrypted`: the socket transfers TLS.
-    explicit SocketReport(int socket, bool encrypted = false);
+    // If `channel` is not null, the client is a client of a relay, and `socket` is not used.
+    explicit SocketReport(int socket, const ClientChannel* channel = nullptr);
 
+    // Also returns true for a client of a relay.
     bool is_tcp() const { return tcp_; }
 
     // Must be called when a system call or epoll has reported an error, because the kernel may not
@@ -46,8 +48,8 @@ public:
 
 private:
     const int socket_;
+    const ClientChannel* const channel_;
     bool tcp_ = false;
-    const bool encrypted_;
     bool failed_ = false;
     bool input_ended_ = false;
 };

@@ -132,8 +132,10 @@ struct ServedDatabase::State {
             descriptors.push_back(::dup(socket.native_handle()));
             HttpServices services;
             services.tables = &tables;
-            const Connection::Side side{
-                {::geteuid(), ::getpid(), false}, services, dispatcher, traffic};
+            Caller caller;
+            caller.uid = ::geteuid();
+            caller.pid = ::getpid();
+            const Connection::Side side{std::move(caller), services, dispatcher, traffic};
             auto& thread = served.at(descriptors.size() % served.size());
             Connection::start(socket.release(), thread, side);
             accept();

@@ -46,7 +46,8 @@ struct Served {
 
     Database database = Database::in_memory().value();
     TableService& tables = *database.tables().value();
-    PrincipalRule rule{PrincipalFromUid::off};
+    RemoteUsers remote_users;
+    PrincipalRule rule{PrincipalFromUid::off, remote_users};
 };
 
 std::string code_in(const ServiceAnswer& answer) {
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(may_name_a_principal_unless_a_rule_forbids_it) {
     request.operation = std::string(table_frame_target).append("PutItem");
     request.uid = stranger;
     request.body = write_table_frame({put("ann"), {}});
-    PrincipalRule required(PrincipalFromUid::require);
+    PrincipalRule required(PrincipalFromUid::require, remote_users);
     const auto refused = answer_table_frame(request, tables, &database.service(), &required, {});
     BOOST_TEST(code_in(refused) == "access_denied");
     GetItem get;

@@ -28,7 +28,7 @@ namespace rocklock::proof {
 struct ModelSession {
     SessionId id;
     std::string principal;
-    std::uint32_t uid = 0;
+    UserId uid = 0;
     std::chrono::milliseconds lease{};
     // The lease in the request that opened the session. nullopt after a restart.
     std::optional<std::chrono::milliseconds> opened_lease;
@@ -92,7 +92,7 @@ struct ModelGrant {
     std::string request_id;
     std::string parameters;
     // The requests to take over the grant, by uid and principal.
-    std::map<std::pair<std::uint32_t, std::string>, ModelAsk> asks;
+    std::map<std::pair<UserId, std::string>, ModelAsk> asks;
 };
 
 struct ModelWaiter {
