@@ -9,7 +9,7 @@
 //                   connection is reset and the socket reports an error.
 //     TLS           As for TCP. The numbers of bytes that the kernel reports include those that
 //                   encryption adds, and a relay may have received bytes that it has not passed on.
-//                   Therefore, after an error no byte has certainly been read.
+//                   Therefore, it is unknown after an error whether any byte was read.
 #pragma once
 
 #include <cstdint>
