@@ -27,8 +27,8 @@ public:
 
 private:
     bool only_reads_;
-    // If true, and the response is larger than `max_bytes_`, the response contains a grant that the
-    // session had before the call.
+    // Whether the call has Held::join. If the response to such a call is larger than `max_bytes_`,
+    // it contains a grant that the session had before the call, and the call has changed nothing.
     bool joins_ = false;
     // The maximum size of the response if the call changes something.
     std::size_t max_bytes_ = 0;

@@ -36,7 +36,9 @@ constexpr OptionRow rows[] = {
      "maximum connections; further connections are refused with HTTP status 503 (default: 20000)",
      "serve"},
     {"memory-share", "PERCENT",
-     "share of the memory that determines the auto limits of users (default: 50%)", "serve"},
+     "share of the machine's memory from which the auto limits of users are computed (default: "
+     "50%)",
+     "serve"},
     {"max-user-sessions", "N|auto", "maximum sessions of a user (default: auto)", "serve"},
     {"max-user-grants", "N|auto",
      "maximum total of grants and waiting requests of a user (default: auto)", "serve"},
@@ -116,8 +118,8 @@ constexpr OptionRow rows[] = {
     {"lock", "RESOURCE:MODE", "new mode of only this resource of the grant; can be repeated",
      "convert", true},
     {"to", "read|edit",
-     "purpose of the lock, for which the policy of the class determines the mode; read fails if "
-     "the policy is exclusive_write, which has no locks for reading (default: edit)",
+     "purpose of the lock; the policy of the class determines the mode for this purpose; read "
+     "fails if the policy is exclusive_write, which has no locks for reading (default: edit)",
      "@locks"},
     {"any", "", "lock only one of the resources: the first that is free or becomes free", "@locks"},
     {"priority", "N",

@@ -117,7 +117,7 @@ private:
     std::shared_ptr<ClientSession> client_session_;
     Clock& clock_;
     IdleConnections* const idle_connections_;
-    // The number of this connection in `idle_connections_`, or 0 if it is not contained.
+    // The number of this connection in `idle_connections_`, or 0 if the connection is not there.
     std::uint64_t idle_number_ = 0;
     // Null before the first byte and after the connection is closed.
     std::shared_ptr<Conversation> conversation_;

@@ -72,8 +72,8 @@ std::string encode(const PrefaceAnswer& answer);
 
 // Returns the size of the rest. `head` has preface_head_size bytes.
 //
-// Errors: invalid_argument  the bytes are not the head of a preface or of an answer, or of one with
-//                           another version
+// Errors: invalid_argument  the bytes are not the head of a preface or of an answer, or the version
+//                           in them is not the version of this program
 Result<std::size_t> preface_rest_size(std::string_view head);
 Result<std::size_t> answer_rest_size(std::string_view head);
 

@@ -15,9 +15,9 @@ struct HostAndPort {
     std::string port;
 };
 
-// Errors: invalid_argument  the text is not HOST:PORT or [ADDRESS]:PORT with a port from 0 to
-// 65535.
-//                           `setting` is the name of the setting, for the message
+// Parses HOST:PORT or [ADDRESS]:PORT. `setting` is the name of the setting for the error message.
+//
+// Errors: invalid_argument  the text has another form, or the port is not from 0 to 65535
 Result<HostAndPort> parse_host_and_port(const std::string& setting, const std::string& text);
 
 // Returns true if all addresses of the host are loopback addresses. Returns false if the name

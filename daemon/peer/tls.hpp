@@ -2,7 +2,7 @@
 //
 // Only TLS 1.3 is used, and sessions are not resumed. Each side checks that the certificate of the
 // other side was issued by the configured authority. If there are no certificates, which is allowed
-// on loopback addresses only, the connection is encrypted but nobody is authenticated.
+// on loopback addresses only, the connection is encrypted but neither side is authenticated.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ class TlsContext {
 public:
     // For the side that accepts connections. Without files, creates a certificate of its own.
     //
-    // Errors: invalid_argument  a file cannot be read or does not contain what it must, or the key
-    //                           does not belong to the certificate
+    // Errors: invalid_argument  a file cannot be read, or does not contain a certificate or key; or
+    //                           the key does not belong to the certificate
     static Result<std::shared_ptr<const TlsContext>> for_manager(const TlsFiles& files);
     // For the side that connects. Errors: as for_manager()
     static Result<std::shared_ptr<const TlsContext>> for_relay(const TlsFiles& files);

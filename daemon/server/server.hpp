@@ -25,7 +25,8 @@ struct LiveSettings {
     std::chrono::milliseconds slow_wait{0};
     UserLimits user_limits{};
     // The maximum number of connections of each user. 0 means no limit. nullopt means three
-    // quarters of the maximum for all users, which is at most ServerOptions::max_connections.
+    // quarters of the maximum for all users. That maximum is ServerOptions::max_connections, or the
+    // number of file descriptors for connections if this is lower.
     std::optional<std::uint64_t> max_user_connections;
     // The maximum number of bytes of incomplete requests and unread responses of each user. 0 means
     // no limit.
@@ -55,8 +56,8 @@ struct ServerOptions {
     std::vector<std::string> http;
     // Addresses (HOST:PORT) to listen on for relays.
     std::vector<std::string> peer_listen;
-    // The certificate of this daemon. Required unless all addresses of `peer_listen`, or the
-    // manager that this daemon relays to, are loopback addresses.
+    // The certificate of this daemon. Required if an address of `peer_listen`, or the address of
+    // `relay`, is not a loopback address.
     TlsFiles peer_tls;
     // The file with the nodes whose relays may connect (PeerNodes). Required if there is a
     // certificate.

@@ -52,8 +52,8 @@ private:
     std::atomic<LogLevel> min_level_;
     void write_line(const LogEvent& event) const ROCKLOCK_REQUIRES(mutex_);
 
-    // Held while a line is written. A line is discarded if the pipe has no room for it, and no
-    // other thread may write between this check and the write of the line.
+    // Held while a thread checks whether stderr accepts a line without blocking, and then writes
+    // the line. If another thread could write in between, the write could block.
     mutable Mutex mutex_;
     const std::unique_ptr<LogFile> file_ ROCKLOCK_PT_GUARDED_BY(mutex_);
     // The number of lines lost since the last one that was written.

@@ -68,7 +68,8 @@ enum class Mutant : std::uint8_t {
     unwoken_expiry = 26,
     unwoken_downgrade = 27,
     unwoken_cancel = 28,
-    // In addition, a new grant does not wake the other requests of its session that it covers.
+    // This mutant also prevents a new grant from waking the other requests of its session that the
+    // grant covers.
     unwoken_steal = 29,
     unwoken_session_end = 30,
     unwoken_set_withdrawal = 31,

@@ -44,8 +44,8 @@ struct KeepingTimes {
 // Errors: invalid_argument if the times violate the constraints of SessionOptions.
 Result<KeepingTimes> keeping_times(const SessionOptions& options);
 
-// The source of the tokens that Guard::stop_token() returns for one grant, and the cap of the
-// grant.
+// The source of the tokens that Guard::stop_token() returns for one grant, and the time at which
+// the grant ends even if its session is renewed (Grant::cap).
 struct StopSource {
     std::stop_source source;
     BootTime cap = BootTime::max();
@@ -89,9 +89,9 @@ struct KeptSession {
     // any more.
     bool over ROCKLOCK_GUARDED_BY(mutex) = false;
     std::set<GrantId> lost ROCKLOCK_GUARDED_BY(mutex);
-    // The grants that the owner has released by an answer to other sessions or by a save. While the
-    // reply to such a request is outstanding, its grant is also in the set, because it may have
-    // been released. Grants in the set are not valid.
+    // The grants that the owner has released with AnswerWanted or with a save. While the reply to
+    // such a request is outstanding, its grant is also in the set, because it may have been
+    // released. Grants in the set are not valid.
     std::set<GrantId> given_up ROCKLOCK_GUARDED_BY(mutex);
     // The sources of the stop tokens that Guard::stop_token() has returned, by grant.
     std::map<GrantId, StopSource> stops ROCKLOCK_GUARDED_BY(mutex);
@@ -113,7 +113,8 @@ struct KeptSession {
     void renewed(const SessionInfo& info, std::chrono::milliseconds jitter);
     // Handles a failed renewal: schedules another attempt, unless the session has ended.
     void not_renewed(const Error& error);
-    // Applies the reply to a request that has also renewed the session, because it was granted.
+    // Applies the new deadline in the reply to a granted request. Granting a request renews the
+    // session.
     void granted(const Grant& grant);
     // Stops the renewal and removes the callbacks. When let_go() has returned, no callback runs any
     // more.

@@ -34,7 +34,8 @@ namespace rocklock {
 
 // The uid of every caller over TCP, because the kernel cannot identify such callers.
 inline constexpr uid_t nobody_known = static_cast<uid_t>(-1);
-// Returns true if the user is that of callers over TCP, on the manager's host or on another one.
+// Returns true if `user` is the user of all callers over TCP of some host: the manager's or another
+// one.
 constexpr bool is_unknown(UserId user) { return uid_of(user) == nobody_known; }
 
 // The caller, as identified by the kernel of its host.
@@ -203,8 +204,9 @@ private:
     Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven);
     // Returns whether a class gives users or groups a right that the call may need.
     bool depends_on_rights(const CallBody& body);
-    // Adds the identities of a caller that is not an administrator. Returns an error if the call
-    // requires administrator rights that no class gives to others.
+    // Adds the identities of a caller that is not an administrator to the call, so that the service
+    // can check the rights that classes give. Returns an error if the call requires administrator
+    // rights and no class gives a right that could replace them.
     Result<void> add_rights(CallBody& body, const Caller& caller);
     std::optional<Ticket> start(Call call, const Caller& caller, Done done, ProvenSession* proven);
     Result<void> set_principal(CallBody& body, const Caller& caller, Binding& binding);

@@ -33,9 +33,10 @@ public:
     EditEndpoint(TableService& tables, LockService& locks,
                  std::function<void(const Error&)> failed);
 
-    // Called before the grant of a reply is released because its items could not be read. Returns
-    // false if the grant has already been returned to the lock manager because the client has
-    // disconnected (ClientSession::take_back).
+    // If the items of a granted request cannot be read, the endpoint calls this function before it
+    // releases the grant. Returns false if the endpoint must not release the grant, because the
+    // client has disconnected and the grant was already returned to the lock manager
+    // (ClientSession::take_back).
     using TakeBack = std::function<bool()>;
     using Replied = std::function<void(Result<Reply> reply, TakeBack take_back)>;
     // Executes a call as the client. If the client disconnects, the call is cancelled, or its grant

@@ -41,8 +41,8 @@ Result<std::optional<UserId>> check_sender(LockService* locks, const SessionId& 
                                            const Secret& secret);
 
 // Reports to the lock manager that a call has presented a token of this session. Must be called
-// only after check_sender() has succeeded. If the connection on which the grant was given is lost
-// later, the grant is then not released.
+// only after check_sender() has succeeded. After this report, the grant is not released if the
+// connection on which it was given is lost.
 void note_token(LockService* locks, const SessionId& session, const std::optional<Token>& token);
 
 }  // namespace rocklock

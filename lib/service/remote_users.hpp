@@ -27,9 +27,9 @@ struct RemoteNode {
     bool may_use_tables = true;
 };
 
-// Returns the number of the node with this name: a hash value from 1 to 2^20 - 1, so that the
-// number of each user of the node is exact in JSON. Two nodes of one manager must not have the same
-// number.
+// Returns the number of the node with this name: a hash value from 1 to 2^20 - 1. The limit ensures
+// that the UserId of each user of the node, which contains this number, is exact in JSON. Two nodes
+// of one manager must not have the same number.
 std::uint32_t node_number(std::string_view name);
 
 // The names of the users of other hosts, as their relays report them.

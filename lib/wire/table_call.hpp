@@ -58,7 +58,7 @@ struct TableGuards {
     std::optional<std::uint64_t> expected_version;
     // As WriteItem::after and TransactWrite::after.
     AfterSave after = AfterSave::keep;
-    // As WriteItem::from_draft, which takes one draft, or TransactWrite::from_drafts.
+    // The draft of WriteItem::from_draft, or the drafts of TransactWrite::from_drafts.
     std::vector<DraftId> drafts;
     // The uid of the sender. A table that it creates counts towards its limits.
     std::optional<UserId> user{};
@@ -69,7 +69,8 @@ struct TableAnswer {
     // If one item was written or read, the version of the item, or 0 if the item does not exist
     // now.
     std::optional<std::uint64_t> version;
-    // Set if `body` is an error that only this operation can return.
+    // If `body` is an error that only this operation can return, the code under which the error is
+    // counted. The HTTP status is then 400. Other errors are returned as a failed Result.
     std::optional<ErrorCode> refused{};
 };
 
@@ -139,8 +140,8 @@ int table_error_status(const Error& error);
 // Returns the code under which a refusal is counted. If a transaction was cancelled because one of
 // its locks was lost, the code is stale_token. Otherwise, it is the code of the error.
 ErrorCode counted_code(const Error& error);
-// Returns the body of an error that is an exception of DynamoDB without an ErrorCode. Adds the
-// namespace to `name`.
+// Returns the body of an error response. `name` is an exception of DynamoDB to which no ErrorCode
+// corresponds. Adds the namespace to `name`.
 std::string write_modelled_error(std::string_view name, std::string_view message);
 // Returns the body of an error that exists only over HTTP. Adds the namespace to `name`. Omits the
 // message if it is empty.

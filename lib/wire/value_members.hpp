@@ -44,8 +44,8 @@ void describe_lease(Codec& codec, Lease& lease) {
 }
 
 // Used in replies. States whether the remaining time is that of a session or a grant without
-// expiry. If so, the other members have the values of `no_expiry` and its deadlines, which imply
-// the same.
+// expiry. This member is redundant: such a session or grant can also be recognised by its remaining
+// time and its deadlines.
 template <typename Codec, typename Remaining>
 void describe_no_expiry(Codec& codec, const Remaining& remaining) {
     bool never_expires = remaining == no_expiry;

@@ -50,8 +50,8 @@ public:
 
     // Sends `deadline`, until which no other session can hold the lock, to the supervisor.
     void note_deadline(BootTime deadline) const;
-    // Ends the supervisor. If this process dies later, the supervisor therefore does not take over.
-    // Call dismiss() after the command has ended.
+    // Ends the supervisor, so that it does not take over if this process dies later. Call dismiss()
+    // after the command has ended.
     void dismiss();
 
     struct Change {

@@ -135,8 +135,8 @@ struct LockRequest {
     // that waits keeps its mode. The grant contains the chosen mode.
     //
     // If the request is invalid in the strongest of its modes, it is refused, and the other modes
-    // are not tried. With Held::join and Held::count, a grant of the session satisfies the lock if
-    // it covers the weakest of the modes.
+    // are not tried. With Held::join and Held::count, the session already holds the lock if one of
+    // its grants covers the weakest of the modes.
     std::vector<Mode> modes{};
 };
 
@@ -339,8 +339,9 @@ struct AnswerWanted {
 // new grant has a new id and a new token. If `session` still holds the grant, returns it unchanged.
 //
 // Errors: precondition_failed if a resource of the grant or a resource above it was granted after
-// the loss, or if the grant had a subtree lock and any grant was given after the loss; grant_ended
-// if it was released, stolen or transferred; conflict; already_held; not_owner; class_draining.
+// the loss, or if the grant had a subtree lock and any resource of the store was granted after the
+// loss; grant_ended if the grant was released, stolen or transferred; conflict; already_held;
+// not_owner; class_draining.
 struct Reacquire {
     using Answer = Grant;
     SessionId session;

@@ -31,8 +31,7 @@ enum class EventType : std::uint8_t {
     // The grant was converted. This event is sent for each resource of the grant, including those
     // whose mode is unchanged. After an upgrade, the event contains the new token.
     converted,
-    // The five ways in which a grant can end. When a grant ends, the event for the way in which it
-    // ended is sent for each of its resources.
+    // The grant ended in one of five ways. The event is sent for each resource of the grant.
     transferred,
     released,
     expired,
@@ -89,7 +88,7 @@ struct WatchRequest {
 
 struct EventPage {
     // In order of their sequences. Empty if no event matched within `patience`. If `gap` is true,
-    // the request does not wait, and the list is empty if no event that is kept matches.
+    // the request has returned without waiting, and the list can also be empty.
     std::vector<LockEvent> events;
     // The `after` of the next request.
     std::uint64_t after = 0;

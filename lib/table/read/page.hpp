@@ -42,8 +42,8 @@ struct RowRange {
     bool forward = true;
 };
 
-// Returns the first of those errors of the request that DynamoDB reports before errors of its
-// expressions.
+// Performs the checks of the request that DynamoDB makes before it checks the expressions. Returns
+// the first error.
 std::optional<Error> check_page_request(std::string_view table, const PageOptions& options);
 
 // Errors: invalid_argument  the first error of the expressions; if they are valid, the first error

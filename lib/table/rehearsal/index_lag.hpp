@@ -2,9 +2,9 @@
 // injection).
 //
 // Index entries are written together with their items as usual, but readers of an index see an
-// older snapshot of the store. For them, snapshots are kept. Before a write, a snapshot is taken of
-// the state after the previous write, unless the latest kept snapshot is too recent. A reader gets
-// the latest snapshot that is at least `lag` old.
+// older snapshot of the store. These snapshots are taken immediately before writes: each contains
+// the state that the previous write has created. No snapshot is taken if the latest kept snapshot
+// is too recent. A reader gets the latest snapshot that is at least `lag` old.
 //
 //     writes          w1 w2      w3                 w4
 //     snapshots kept        [w2]     [w3]              [w4]   each before the next write
@@ -54,7 +54,7 @@ private:
     // The oldest moment is first. It is at least `lag_` old, and all later moments are younger than
     // `lag_`.
     std::deque<Moment> moments_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The time of the last write after the last of `moments_`.
+    // The time of the last write. nullopt if the newest of `moments_` contains this write.
     std::optional<BootTime> written_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
