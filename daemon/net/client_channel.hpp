@@ -1,5 +1,5 @@
-// The connection of a client that has no socket of its own in this process: a relay passes its bytes
-// on, together with those of other clients.
+// The connection of a client that has no socket of its own in this process: a relay passes its
+// bytes on, together with those of other clients.
 #pragma once
 
 #include <sys/types.h>

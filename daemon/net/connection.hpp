@@ -1,4 +1,5 @@
-// One connection of a client, over a socket or through a relay: reads input, passes it to a conversation, and writes the responses.
+// One connection of a client, over a socket or through a relay: reads input, passes it to a
+// conversation, and writes the responses.
 //
 // The first byte of the input distinguishes HTTP from frames. All I/O is non-blocking. While a
 // client does not read its responses, no further input is read from this client. Therefore, a slow

@@ -30,7 +30,8 @@ SocketReport::SocketReport(int socket, const ClientChannel* channel)
       tcp_(channel != nullptr || option(socket, SO_DOMAIN) != AF_UNIX) {}
 
 bool SocketReport::failed() {
-    failed_ = failed_ || (channel_ != nullptr ? channel_->failed() : option(socket_, SO_ERROR) != 0);
+    failed_ =
+        failed_ || (channel_ != nullptr ? channel_->failed() : option(socket_, SO_ERROR) != 0);
     return failed_;
 }
 

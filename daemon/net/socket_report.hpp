@@ -7,7 +7,8 @@
 //     TCP           The kernel knows only what the client's kernel has received. If the client
 //                   closes its socket with unread bytes, or if bytes arrive after that, the
 //                   connection is reset and the socket reports an error.
-//     Relay         The relay counts the bytes that the client has read, and reports the number when
+//     Relay         The relay counts the bytes that the client has read, and reports the number
+//     when
 //                   the client closes its connection.
 #pragma once
 

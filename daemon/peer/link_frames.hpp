@@ -19,8 +19,8 @@
 //     unwatch  manager   a ProcessId that need not be watched any more. Channel 0
 //     ended    relay     a ProcessId that was watched and has ended. Channel 0
 //
-// At the beginning of a channel, each side may send `first_credit` bytes on it. A side that receives
-// a frame for a channel that it has already closed ignores the frame.
+// At the beginning of a channel, each side may send `first_credit` bytes on it. A side that
+// receives a frame for a channel that it has already closed ignores the frame.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 #include "daemon/peer/preface.hpp"
 
-#include <limits>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -14,17 +13,16 @@ constexpr std::string_view answer_mark("\xF5RLA", 4);
 constexpr std::size_t max_rest = 4096;
 constexpr std::size_t max_name = 255;
 constexpr std::size_t max_reason = 1'000;
-constexpr std::uint8_t flag_tcp = 1;
 
 Error invalid_bytes(const std::string& why) {
     return {ErrorCode::invalid_argument, "invalid bytes on a connection between daemons: " + why};
 }
 
-std::string with_head(std::string_view mark, std::uint8_t kind, const std::string& rest) {
+std::string with_head(std::string_view mark, std::uint8_t status, const std::string& rest) {
     ROCKLOCK_ASSERT(rest.size() <= max_rest);
     std::string bytes(mark);
     append_u8(bytes, peer_protocol_version);
-    append_u8(bytes, kind);
+    append_u8(bytes, status);
     append_u16(bytes, static_cast<std::uint16_t>(rest.size()));
     return bytes + rest;
 }
@@ -46,8 +44,6 @@ Result<std::size_t> rest_size(std::string_view head, std::string_view mark) {
     return *size;
 }
 
-std::uint8_t kind_in(std::string_view head) { return static_cast<std::uint8_t>(head[5]); }
-
 }  // namespace
 
 std::string encode(const Preface& preface) {
@@ -55,12 +51,8 @@ std::string encode(const Preface& preface) {
     std::string rest;
     append_string(rest, preface.node);
     append_string(rest, preface.boot_id);
-    append_u32(rest, preface.uid);
-    append_string(rest, std::string_view(preface.user_name).substr(0, max_name));
-    append_varint(rest, static_cast<std::uint32_t>(preface.pid));
-    append_varint(rest, preface.start_time);
-    append_u8(rest, preface.tcp ? flag_tcp : 0);
-    return with_head(preface_mark, static_cast<std::uint8_t>(preface.kind), rest);
+    append_string(rest, std::string_view(preface.version).substr(0, max_name));
+    return with_head(preface_mark, 0, rest);
 }
 
 std::string encode(const PrefaceAnswer& answer) {
@@ -79,34 +71,15 @@ Result<std::size_t> answer_rest_size(std::string_view head) { return rest_size(h
 Result<Preface> decode_preface(std::string_view head, std::string_view rest) {
     auto size = preface_rest_size(head);
     if (!size) return std::move(size).error();
-    if (kind_in(head) > static_cast<std::uint8_t>(LinkKind::control)) {
-        return invalid_bytes("the preface has an unknown kind");
-    }
-    Preface preface;
-    preface.kind = static_cast<LinkKind>(kind_in(head));
     Reader reader(rest);
     const auto node = reader.string();
     const auto boot_id = reader.string();
-    const auto uid = reader.u32();
-    const auto user_name = reader.string();
-    const auto pid = reader.varint();
-    const auto start_time = reader.varint();
-    const auto flags = reader.u8();
-    if (!flags) return invalid_bytes("the preface is incomplete");
-    if (node->size() > max_name || boot_id->size() > max_name || user_name->size() > max_name) {
-        return invalid_bytes("a name in the preface is too long");
+    const auto version = reader.string();
+    if (!version) return invalid_bytes("the preface is incomplete");
+    if (node->size() > max_name || boot_id->size() > max_name || version->size() > max_name) {
+        return invalid_bytes("a member of the preface is too long");
     }
-    if (*pid > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
-        return invalid_bytes("the pid in the preface is out of range");
-    }
-    preface.node = *node;
-    preface.boot_id = *boot_id;
-    preface.uid = *uid;
-    preface.user_name = *user_name;
-    preface.pid = static_cast<std::int32_t>(*pid);
-    preface.start_time = *start_time;
-    preface.tcp = (*flags & flag_tcp) != 0;
-    return preface;
+    return Preface{std::string(*node), std::string(*boot_id), std::string(*version)};
 }
 
 Result<PrefaceAnswer> decode_answer(std::string_view head, std::string_view rest) {
@@ -116,7 +89,8 @@ Result<PrefaceAnswer> decode_answer(std::string_view head, std::string_view rest
     const auto version = reader.string();
     const auto reason = reader.string();
     if (!reason) return invalid_bytes("the answer is incomplete");
-    return PrefaceAnswer{kind_in(head) == 0, std::string(*version), std::string(*reason)};
+    const bool accepted = head[5] == 0;
+    return PrefaceAnswer{accepted, std::string(*version), std::string(*reason)};
 }
 
 }  // namespace rocklock

@@ -1,17 +1,13 @@
-// The first bytes of a connection between a relay and a manager.
+// The first bytes of a connection between a relay and a manager, after the TLS handshake.
 //
-//     relay ──► manager    preface: who connects
+//     relay ──► manager    preface
 //     manager ──► relay    answer: accepted, or the reason why not
-//     after that           the bytes of the client's connection in both directions, or the messages
-//                          of the control connection
+//     after that           frames (link_frames.hpp)
 //
-// The relay does not wait for the answer before it sends the bytes of the client.
-//
-//     preface   F5 'R' 'L' 'P'   u8 version   u8 kind   u16 size of the rest
-//               string node   string boot id   u32 uid   string user name   varint pid
-//               varint start time   u8 flags
+//     preface   F5 'R' 'L' 'P'   u8 version   u8 0   u16 size of the rest
+//               string node   string boot id   string version of the relay's program
 //     answer    F5 'R' 'L' 'A'   u8 version   u8 0 if accepted, 1 if not   u16 size of the rest
-//               string manager's version   string reason
+//               string version of the manager's program   string reason
 //
 // lib/base/bytes.hpp defines the encoding. A later version may append members to either message, so
 // a reader ignores bytes after the members that it knows.
@@ -31,29 +27,13 @@ inline constexpr std::uint8_t peer_protocol_version = 1;
 // The size of the part of a preface or an answer that precedes the rest.
 inline constexpr std::size_t preface_head_size = 8;
 
-enum class LinkKind : std::uint8_t {
-    // The connection of one client.
-    client = 0,
-    // The connection over which the manager asks the relay about processes.
-    control = 1,
-};
-
-// The client of a relay, as the kernel of the relay's host identifies it.
 struct Preface {
-    LinkKind kind = LinkKind::client;
     // The name of the relay's node.
     std::string node;
     // The id of the boot of the relay's host.
     std::string boot_id;
-    // The members below are those of the client, and are not used for a control connection.
-    std::uint32_t uid = 0;
-    // Empty if the user has no name.
-    std::string user_name;
-    // 0 if the client is in another pid namespace than the relay, or is connected over TCP.
-    std::int32_t pid = 0;
-    std::uint64_t start_time = 0;
-    // Whether the client is connected to the relay over TCP.
-    bool tcp = false;
+    // The version of the program that the relay runs.
+    std::string version;
     friend bool operator==(const Preface&, const Preface&) = default;
 };
 

@@ -5,14 +5,16 @@
 // on loopback addresses only, the connection is encrypted but neither side is authenticated.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocklock/result.hpp>
-
-#include "daemon/net/secure_channel.hpp"
 
 // Types of OpenSSL.
 struct ssl_ctx_st;
@@ -75,14 +77,17 @@ private:
 };
 
 // A connection that is encrypted with TLS.
-class TlsChannel final : public SecureChannel {
+//
+// Threads:  one at a time.
+// Lifetime: the owner closes the socket after the channel is destroyed.
+class TlsChannel {
 public:
     enum class Progress : std::uint8_t { done, wants_input, wants_output, failed };
 
     explicit TlsChannel(ssl_st* ssl) : ssl_(ssl) {}
     TlsChannel(const TlsChannel&) = delete;
     TlsChannel& operator=(const TlsChannel&) = delete;
-    ~TlsChannel() override;
+    ~TlsChannel();
 
     // Continues the handshake. Must be called until it returns `done` or `failed`, each time after
     // the socket has become readable or writable. No other function may be called before `done`.
@@ -92,10 +97,19 @@ public:
     // Returns the names in the peer's certificate, which are empty if it has none.
     PeerCertificate peer_certificate() const;
 
-    ssize_t receive(std::span<char> buffer) override;
-    ssize_t send(std::string_view bytes) override;
-    bool has_buffered() const override;
-    void end_output() override;
+    // As recv() and send() on a non-blocking socket: return -1 and set errno on failure, with
+    // EAGAIN if the socket is not ready.
+    //
+    // receive() returns 0 only if the peer has ended its output in order. If the connection ends
+    // otherwise, it fails with ECONNRESET, because a part of the output may be missing. If send()
+    // fails with EAGAIN, the next call must begin with the same bytes.
+    ssize_t receive(std::span<char> buffer);
+    ssize_t send(std::string_view bytes);
+    // Returns true if receive() may return bytes that were already read from the socket. The kernel
+    // does not report the socket as readable for these bytes.
+    bool has_buffered() const;
+    // Ends the output in order. The peer can still send.
+    void end_output();
 
 private:
     ssize_t result_of(int result);

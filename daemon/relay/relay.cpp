@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,25 +22,29 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <rocklock/clock.hpp>
+#include <rocklock/version.hpp>
 
+#include "daemon/api/process_ends.hpp"
 #include "daemon/net/io_thread.hpp"
 #include "daemon/peer/peer_nodes.hpp"
 #include "daemon/peer/preface.hpp"
 #include "daemon/peer/tcp.hpp"
 #include "daemon/peer/tls.hpp"
-#include "daemon/relay/link_pool.hpp"
-#include "daemon/relay/relayed_connection.hpp"
+#include "daemon/relay/link_connector.hpp"
+#include "daemon/relay/relay_link.hpp"
 #include "daemon/server/listeners.hpp"
 #include "daemon/server/service_manager.hpp"
 #include "daemon/support/admin_group.hpp"
 #include "daemon/support/descriptors.hpp"
 #include "daemon/support/log.hpp"
+#include "service/dispatcher.hpp"
 #include "service/process_id.hpp"
 
 namespace rocklock {
@@ -50,11 +55,10 @@ using boost::system::error_code;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds socket_check_period{1'000};
+constexpr milliseconds socket_file_period{1'000};
 // The names of users are looked up again after this time.
 constexpr std::chrono::seconds max_name_age{60};
-// The uid of a client over TCP, as in lib/service/dispatcher.hpp.
-constexpr std::uint32_t unknown_uid = UINT32_MAX;
+constexpr milliseconds wait_check_period{100};
 
 // The names of the users of clients.
 class UserNames {
@@ -75,12 +79,22 @@ private:
     std::map<uid_t, Known> known_;
 };
 
-// Threads: one, which calls run(). The connections are served by threads of their own.
+// Threads: one, which calls run(). The clients are served by threads of their own, each with a
+// link.
 class Relay {
 public:
-    Relay(const ServerOptions& options, const Log& log, const ServiceManager& manager,
-          Listeners& listeners, std::shared_ptr<const TlsContext> tls, HostAndPort address,
-          int max_connections);
+    // The objects that the relay uses and that outlive it.
+    struct Parts {
+        const ServerOptions& options;
+        const Log& log;
+        const ServiceManager& manager;
+        Listeners& listeners;
+        std::shared_ptr<const TlsContext> tls;
+        HostAndPort address;
+        int max_connections = 0;
+    };
+
+    explicit Relay(const Parts& parts);
     Relay(const Relay&) = delete;
     Relay& operator=(const Relay&) = delete;
     ~Relay();
@@ -94,47 +108,59 @@ private:
         asio::basic_socket_acceptor<Protocol> acceptor;
         bool tcp = false;
     };
+    // A thread and its link, which is null while the manager cannot be reached. The link is used on
+    // the thread only; the relay's own thread passes it on.
+    struct Lane {
+        IoThread thread{[] { return std::nullopt; }};
+        std::shared_ptr<FramedLink> link;
+        RelayLink* receiver = nullptr;
+    };
+    // A client that waits until a link is established.
+    struct Waiting {
+        steady_clock::time_point until;
+        int socket = -1;
+        ClientIdentity identity;
+    };
 
     asio::awaitable<void> accept_loop(ListeningSocket& listening);
     asio::awaitable<void> watch_socket_file();
+    asio::awaitable<void> end_waits();
     void admit(Protocol::socket socket, bool tcp);
-    Preface preface_of(int socket, bool tcp);
+    ClientIdentity identity_of(int socket, bool tcp);
+    void connect(Lane& lane);
+    void connected(Lane& lane, int socket, std::unique_ptr<TlsChannel> channel);
+    void lost(Lane& lane, const std::string& reason);
+    void pass_on(Lane& lane, int socket, const ClientIdentity& identity);
+    Lane* next_lane();
+    void process_ended(const ProcessId& process);
     void stop(const std::string& reason);
 
-    const ServerOptions& options_;
-    const Log& log_;
-    const ServiceManager& manager_;
-    Listeners& listeners_;
-    const int max_connections_;
-    const std::string boot_id_ = system_clock().boot_id();
-    // Used by connections until their threads are destroyed.
+    const Parts parts_;
+    // Used by clients until their threads are destroyed.
     std::atomic<int> connections_{0};
     asio::io_context control_;
-    LinkPool links_;
+    LinkConnector connector_;
+    ProcessEnds processes_;
     asio::signal_set signals_;
     std::vector<std::unique_ptr<ListeningSocket>> listening_;
-    std::vector<std::unique_ptr<IoThread>> threads_;
-    std::size_t next_thread_ = 0;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::size_t next_lane_ = 0;
+    std::deque<Waiting> waiting_;
     UserNames names_;
     bool stopping_ = false;
     std::optional<Error> failure_;
 };
 
-Relay::Relay(const ServerOptions& options, const Log& log, const ServiceManager& manager,
-             Listeners& listeners, std::shared_ptr<const TlsContext> tls, HostAndPort address,
-             int max_connections)
-    : options_(options),
-      log_(log),
-      manager_(manager),
-      listeners_(listeners),
-      max_connections_(max_connections),
-      links_(control_, log, std::move(tls), std::move(address)),
+Relay::Relay(const Parts& parts)
+    : parts_(parts),
+      connector_(control_, parts.log, parts.tls, parts.address,
+                 {parts.options.node, system_clock().boot_id(), std::string(version())}),
+      processes_(control_.get_executor(),
+                 [this](const ProcessId& process) { process_ended(process); }),
       signals_(control_, SIGTERM, SIGINT) {
     const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
-    for (unsigned i = 0; i < count; ++i) {
-        threads_.push_back(std::make_unique<IoThread>([] { return std::nullopt; }));
-    }
-    for (auto& listener : listeners.all) {
+    for (unsigned i = 0; i < count; ++i) lanes_.push_back(std::make_unique<Lane>());
+    for (auto& listener : parts.listeners.all) {
         const int family = listener.tcp() ? AF_INET : AF_UNIX;
         listening_.push_back(std::make_unique<ListeningSocket>(ListeningSocket{
             {control_, Protocol(family, 0), listener.take_socket()}, listener.tcp()}));
@@ -142,37 +168,47 @@ Relay::Relay(const ServerOptions& options, const Log& log, const ServiceManager&
 }
 
 Relay::~Relay() {
-    for (auto& thread : threads_) thread->stop();
+    processes_.stop();
+    for (auto& lane : lanes_) lane->thread.stop();
+    for (const auto& waiting : waiting_) ::close(waiting.socket);
 }
 
 std::optional<Error> Relay::run() {
     signals_.async_wait([this](const error_code& error, int signal) {
         if (!error) stop(signal == SIGTERM ? "SIGTERM" : "SIGINT");
     });
-    links_.start();
+    for (auto& lane : lanes_) {
+        lane->thread.start();
+        connect(*lane);
+    }
     for (auto& listening : listening_) {
         asio::co_spawn(control_, accept_loop(*listening), asio::detached);
     }
     asio::co_spawn(control_, watch_socket_file(), asio::detached);
-    for (auto& thread : threads_) thread->start();
+    asio::co_spawn(control_, end_waits(), asio::detached);
     control_.run();
     return failure_;
 }
 
 void Relay::stop(const std::string& reason) {
     if (std::exchange(stopping_, true)) return;
-    if (listeners_.file) listeners_.file->remove();
-    manager_.notify("STOPPING=1");
-    log_.write({LogLevel::info, "leaving", "shutting down: " + reason, {}});
+    if (parts_.listeners.file) parts_.listeners.file->remove();
+    parts_.manager.notify("STOPPING=1");
+    parts_.log.write({LogLevel::info, "leaving", "shutting down: " + reason, {}});
+    for (auto& lane : lanes_) {
+        lane->thread.post([link = lane->link] {
+            if (link) link->close();
+        });
+    }
     control_.stop();
 }
 
 asio::awaitable<void> Relay::watch_socket_file() {
-    const auto& file = listeners_.file;
+    const auto& file = parts_.listeners.file;
     error_code error;
     asio::steady_timer timer(control_);
     while (file && !stopping_) {
-        timer.expires_after(socket_check_period);
+        timer.expires_after(socket_file_period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
         if (stopping_ || file->there()) continue;
         failure_ = Error(ErrorCode::io_error,
@@ -183,12 +219,68 @@ asio::awaitable<void> Relay::watch_socket_file() {
     }
 }
 
+// ---- Links ----
+
+void Relay::connect(Lane& lane) {
+    connector_.connect([this, &lane](int socket, std::unique_ptr<TlsChannel> channel) {
+        connected(lane, socket, std::move(channel));
+    });
+}
+
+void Relay::connected(Lane& lane, int socket, std::unique_ptr<TlsChannel> channel) {
+    const auto link = std::make_shared<FramedLink>(socket, std::move(channel), lane.thread);
+    RelayLink::Uses uses;
+    uses.watch = [this](const ProcessId& process) {
+        asio::post(control_, [this, process] { processes_.watch(process); });
+    };
+    uses.unwatch = [this](const ProcessId& process) {
+        asio::post(control_, [this, process] { processes_.forget(process); });
+    };
+    uses.closed = [this] { --connections_; };
+    uses.lost = [this, &lane](const std::string& reason) {
+        asio::post(control_, [this, &lane, reason] { lost(lane, reason); });
+    };
+    auto receiver = std::make_unique<RelayLink>(*link, std::move(uses));
+    lane.link = link;
+    lane.receiver = receiver.get();
+    lane.thread.post([link, receiver = std::make_shared<std::unique_ptr<RelayLink>>(
+                                std::move(receiver))] { link->start(std::move(*receiver)); });
+    while (!waiting_.empty()) {
+        const auto client = std::move(waiting_.front());
+        waiting_.pop_front();
+        pass_on(lane, client.socket, client.identity);
+    }
+}
+
+void Relay::lost(Lane& lane, const std::string& reason) {
+    lane.link.reset();
+    lane.receiver = nullptr;
+    if (stopping_) return;
+    parts_.log.write({LogLevel::warning,
+                      "manager_lost",
+                      "the connection to the manager has ended",
+                      {{"manager", parts_.options.relay},
+                       {"reason", reason.empty() ? "the manager has closed it" : reason}}});
+    connect(lane);
+}
+
+void Relay::process_ended(const ProcessId& process) {
+    // The manager asks over its oldest link; another link is as good.
+    for (auto& lane : lanes_) {
+        if (!lane->link) continue;
+        return lane->thread.post(
+            [link = lane->link, process] { link->send(LinkFrame::ended, 0, encode(process)); });
+    }
+}
+
+// ---- Clients ----
+
 asio::awaitable<void> Relay::accept_loop(ListeningSocket& listening) {
     error_code error;
     asio::steady_timer retry(control_);
     while (!stopping_) {
         // While the limit is reached, further clients wait in the kernel's queue.
-        const bool has_room = connections_ < max_connections_;
+        const bool has_room = connections_ < parts_.max_connections;
         if (has_room) {
             auto socket = co_await listening.acceptor.async_accept(
                 asio::redirect_error(asio::use_awaitable, error));
@@ -200,40 +292,59 @@ asio::awaitable<void> Relay::accept_loop(ListeningSocket& listening) {
     }
 }
 
-Preface Relay::preface_of(int socket, bool tcp) {
-    Preface preface;
-    preface.node = options_.node;
-    preface.boot_id = boot_id_;
-    preface.tcp = tcp;
-    preface.uid = unknown_uid;
+ClientIdentity Relay::identity_of(int socket, bool tcp) {
+    ClientIdentity identity;
+    identity.tcp = tcp;
+    identity.uid = nobody_known;
     ucred credentials{};
     socklen_t size = sizeof credentials;
     if (tcp || ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
-        return preface;
+        return identity;
     }
-    preface.uid = credentials.uid;
-    preface.user_name = names_.name_of(credentials.uid);
-    if (const auto process = find_process(credentials.pid)) {
-        preface.pid = process->pid;
-        preface.start_time = process->start_time;
+    identity.uid = credentials.uid;
+    identity.user_name = names_.name_of(credentials.uid);
+    identity.process = find_process(credentials.pid).value_or(ProcessId{});
+    return identity;
+}
+
+Relay::Lane* Relay::next_lane() {
+    for (std::size_t tries = 0; tries < lanes_.size(); ++tries) {
+        auto& lane = *lanes_[next_lane_++ % lanes_.size()];
+        if (lane.link) return &lane;
     }
-    return preface;
+    return nullptr;
 }
 
 void Relay::admit(Protocol::socket socket, bool tcp) {
-    const auto preface = encode(preface_of(socket.native_handle(), tcp));
-    auto client = std::make_shared<Protocol::socket>(std::move(socket));
     ++connections_;
-    links_.take(options_.relay_timeout, [this, client, preface](std::unique_ptr<Link> link) {
-        // If no link is available in time, the connection of the client is closed.
-        if (!link) {
-            --connections_;
-            return;
-        }
-        auto& thread = *threads_[next_thread_++ % threads_.size()];
-        RelayedConnection::start(client->release(), std::move(link), preface, thread,
-                                 [this] { --connections_; });
+    const auto identity = identity_of(socket.native_handle(), tcp);
+    if (auto* lane = next_lane()) return pass_on(*lane, socket.release(), identity);
+    waiting_.push_back(
+        {steady_clock::now() + parts_.options.relay_timeout, socket.release(), identity});
+}
+
+void Relay::pass_on(Lane& lane, int socket, const ClientIdentity& identity) {
+    lane.thread.introduce([this, link = lane.link, receiver = lane.receiver, socket, identity] {
+        if (link->is_open()) return receiver->add(socket, identity);
+        // The link was lost in the meantime.
+        ::close(socket);
+        --connections_;
     });
+}
+
+// Closes the connections of clients that have waited too long for a link.
+asio::awaitable<void> Relay::end_waits() {
+    error_code error;
+    asio::steady_timer timer(control_);
+    while (!stopping_) {
+        timer.expires_after(wait_check_period);
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        while (!waiting_.empty() && waiting_.front().until <= steady_clock::now()) {
+            ::close(waiting_.front().socket);
+            waiting_.pop_front();
+            --connections_;
+        }
+    }
 }
 
 }  // namespace
@@ -272,9 +383,8 @@ Result<void> serve_relay(const ServerOptions& options) {
     if (!listeners) return std::move(listeners).error();
     const auto descriptors = raise_descriptor_limit();
     if (!descriptors) return descriptors.error();
-    // Each connection needs two descriptors.
-    Relay relay(options, log, manager, *listeners, *std::move(tls), *std::move(address),
-                std::min(options.max_connections, *descriptors / 2));
+    Relay relay({options, log, manager, *listeners, *std::move(tls), *std::move(address),
+                 std::min(options.max_connections, *descriptors)});
     for (const auto& listener : listeners->all) {
         log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
     }

@@ -141,20 +141,34 @@ void Admission::admit(Protocol::socket socket, bool tcp) {
         const int yes = 1;
         ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     }
-    serve(socket.release(), caller, tcp);
+    auto& thread = *uses_.threads[next_thread_++ % uses_.threads.size()];
+    connections_.add(Connection::start(socket.release(), thread, side_of(caller, tcp)));
 }
 
-void Admission::serve(int socket, const Caller& caller, bool tcp,
-                      std::unique_ptr<SecureChannel> secure) {
+void Admission::admit(std::shared_ptr<ClientChannel> channel, const Caller& caller, bool tcp,
+                      IoThread& thread, std::function<void(const std::string& reason)> refuse) {
+    ++uses_.traffic.accepted;
+    if (const auto refused = refusal_of(caller)) {
+        ++uses_.traffic.refused;
+        return thread.post(
+            [refuse = std::move(refuse), reason = refused->message] { refuse(reason); });
+    }
+    auto side = side_of(caller, tcp);
+    // The thread has accepted the channel already.
+    side.arrivals = nullptr;
+    thread.post([this, channel = std::move(channel), &thread, side = std::move(side)] {
+        connections_.add(Connection::start(channel, thread, side));
+    });
+}
+
+Connection::Side Admission::side_of(const Caller& caller, bool tcp) {
     HttpServices services = uses_.services;
     services.tcp = tcp;
-    const Connection::Side side{
-        caller,     services,           uses_.dispatcher, uses_.traffic, &idle_connections_,
-        &arrivals_, uses_.stall_timeout};
-    auto& thread = *uses_.threads[next_thread_++ % uses_.threads.size()];
-    connections_.add(Connection::start(socket, thread, side, std::move(secure)));
+    return {caller,     services,           uses_.dispatcher, uses_.traffic, &idle_connections_,
+            &arrivals_, uses_.stall_timeout};
 }
 
+// Returns the reason why a client is refused, or nullopt if it is admitted.
 std::optional<Error> Admission::refusal_of(const Caller& caller) {
     if (!uses_.dispatcher.may_administer(caller)) {
         if (auto over = uses_.traffic.users.check(caller.uid)) return over;

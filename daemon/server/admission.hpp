@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
@@ -20,6 +21,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "daemon/net/arrival_gate.hpp"
+#include "daemon/net/client_channel.hpp"
 #include "daemon/net/connection.hpp"
 #include "daemon/net/idle_connections.hpp"
 #include "daemon/net/io_thread.hpp"
@@ -57,13 +59,11 @@ public:
     void start(Listeners& listeners);
     void close();
 
-    // Returns the reason why a client is refused, or nullopt if it is admitted.
-    std::optional<Error> refusal_of(const Caller& caller);
-    // Serves an admitted client. Takes ownership of the socket. `tcp` is whether the client uses
-    // TCP; if it is a client of a relay, whether it uses TCP to the relay. If `secure` is not null,
-    // the bytes of the socket are encrypted.
-    void serve(int socket, const Caller& caller, bool tcp,
-               std::unique_ptr<SecureChannel> secure = nullptr);
+    // Serves a client of a relay on the thread of its channel, unless a limit is reached. Then
+    // `refuse` is called on that thread, with the reason. `tcp` is whether the client uses TCP to
+    // the relay.
+    void admit(std::shared_ptr<ClientChannel> channel, const Caller& caller, bool tcp,
+               IoThread& thread, std::function<void(const std::string& reason)> refuse);
 
     // Returns true if a client waits to be accepted.
     bool has_waiting_clients();
@@ -82,6 +82,8 @@ private:
     // Returns the client at the other end.
     Caller caller_at(Protocol::socket& socket, bool tcp) const;
     void admit(Protocol::socket socket, bool tcp);
+    std::optional<Error> refusal_of(const Caller& caller);
+    Connection::Side side_of(const Caller& caller, bool tcp);
     bool has_slot_for(const Caller& caller);
     bool make_room(bool for_administrator);
 

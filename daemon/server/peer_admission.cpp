@@ -9,6 +9,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -25,10 +26,10 @@ namespace asio = boost::asio;
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds max_greeting_time{10'000};
+constexpr milliseconds max_time_to_identify{10'000};
 // Further connections are closed, because each of them costs time of the processor before the other
 // side is known.
-constexpr int max_greeting = 256;
+constexpr int max_incomplete = 256;
 
 std::string address_of(const LinkSocket& socket) {
     boost::system::error_code error;
@@ -92,7 +93,7 @@ asio::awaitable<void> PeerAdmission::accept_loop(Acceptor& acceptor) {
     while (acceptor.is_open()) {
         auto socket =
             co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
-        if (!error && greeting_ < max_greeting) {
+        if (!error && incomplete_ < max_incomplete) {
             asio::co_spawn(uses_.control, serve(std::make_shared<LinkSocket>(std::move(socket))),
                            asio::detached);
         } else if (error && acceptor.is_open()) {
@@ -103,24 +104,43 @@ asio::awaitable<void> PeerAdmission::accept_loop(Acceptor& acceptor) {
     }
 }
 
-// Completes the handshake and sends the greeting, within `max_greeting_time`.
-asio::awaitable<bool> PeerAdmission::greet(std::shared_ptr<LinkSocket> socket, TlsChannel& channel,
-                                           const std::string& address) {
-    ++greeting_;
-    asio::steady_timer limit(uses_.control, max_greeting_time);
-    limit.async_wait([socket](const boost::system::error_code& cancelled) {
-        boost::system::error_code ignored;
-        if (!cancelled) socket->close(ignored);
-    });
-    const bool done = co_await shake_hands(*socket, channel);
-    --greeting_;
-    limit.cancel();
-    if (!done) {
+// Completes the handshake, receives the preface and answers it. Returns null, and logs the reason,
+// if the relay is refused.
+asio::awaitable<std::shared_ptr<const RemoteNode>> PeerAdmission::identify(
+    LinkSocket& socket, TlsChannel& channel, const std::string& address) {
+    if (!co_await shake_hands(socket, channel)) {
         log_refusal(address, channel.failure().empty() ? "the TLS handshake took too long"
                                                        : "TLS: " + channel.failure());
-        co_return false;
+        co_return nullptr;
     }
-    co_return send_at_once(channel, encode(PrefaceAnswer{true, std::string(version()), ""}));
+    std::string head;
+    std::string rest;
+    Result<Preface> preface = Error(ErrorCode::invalid_argument, "the preface did not arrive");
+    if (co_await receive_exactly(socket, channel, preface_head_size, head)) {
+        const auto size = preface_rest_size(head);
+        if (!size) {
+            preface = size.error();
+        } else if (co_await receive_exactly(socket, channel, *size, rest)) {
+            preface = decode_preface(head, rest);
+        }
+    }
+    if (!preface) {
+        log_refusal(address, preface.error().message);
+        send_at_once(channel,
+                     encode(PrefaceAnswer{false, std::string(version()), preface.error().message}));
+        co_return nullptr;
+    }
+    auto node = access_.nodes.find(channel.peer_certificate(), *preface);
+    if (!node) log_refusal(address, node.error().message);
+    const PrefaceAnswer answer{node.has_value(), std::string(version()),
+                               node ? "" : node.error().message};
+    if (!send_at_once(channel, encode(answer)) || !node) co_return nullptr;
+    uses_.log.write(
+        {LogLevel::info,
+         "node_connected",
+         "a relay has connected",
+         {{"node", (*node)->host.node}, {"address", address}, {"version", preface->version}}});
+    co_return *std::move(node);
 }
 
 asio::awaitable<void> PeerAdmission::serve(std::shared_ptr<LinkSocket> socket) {
@@ -129,48 +149,63 @@ asio::awaitable<void> PeerAdmission::serve(std::shared_ptr<LinkSocket> socket) {
     socket->native_non_blocking(true, error);
     set_link_options(socket->native_handle());
     auto channel = access_.tls->accept(socket->native_handle());
-    if (!co_await greet(socket, *channel, address)) co_return;
-    std::string head;
-    if (!co_await receive_exactly(*socket, *channel, preface_head_size, head)) co_return;
-    const auto size = preface_rest_size(head);
-    if (!size) co_return log_refusal(address, size.error().message);
-    std::string rest;
-    if (!co_await receive_exactly(*socket, *channel, *size, rest)) co_return;
-    const auto preface = decode_preface(head, rest);
-    if (!preface) co_return log_refusal(address, preface.error().message);
-
-    auto caller = caller_of(*channel, *preface);
-    std::optional<Error> refused;
-    if (!caller) {
-        refused = caller.error();
-        log_refusal(address, refused->message);
-    } else {
-        refused = uses_.admission.refusal_of(*caller);
-    }
-    const auto reason = refused ? refused->message : "";
-    if (!send_at_once(*channel, encode(PrefaceAnswer{!refused, std::string(version()), reason}))) {
-        co_return;
-    }
-    if (refused) {
-        channel->end_output();
-        co_return;
-    }
-    uses_.admission.serve(socket->release(), *caller, preface->tcp, std::move(channel));
+    ++incomplete_;
+    asio::steady_timer limit(uses_.control, max_time_to_identify);
+    limit.async_wait([socket](const boost::system::error_code& cancelled) {
+        boost::system::error_code ignored;
+        if (!cancelled) socket->close(ignored);
+    });
+    const auto node = co_await identify(*socket, *channel, address);
+    --incomplete_;
+    limit.cancel();
+    if (!node) channel->end_output();
+    if (!node || !socket->is_open()) co_return;
+    start_link(socket->release(), std::move(channel), node, address);
 }
 
-Result<Caller> PeerAdmission::caller_of(const TlsChannel& channel, const Preface& preface) {
-    auto node = access_.nodes.find(channel.peer_certificate(), preface);
-    if (!node) return std::move(node).error();
-    if (preface.kind != LinkKind::client) {
-        return Error(ErrorCode::invalid_argument, "this manager does not know this kind of link");
-    }
+void PeerAdmission::start_link(int socket, std::unique_ptr<TlsChannel> channel,
+                               const std::shared_ptr<const RemoteNode>& node,
+                               const std::string& address) {
+    auto& thread = *uses_.threads[next_thread_++ % uses_.threads.size()];
+    const auto link = std::make_shared<FramedLink>(socket, std::move(channel), thread);
+    auto* const raw = link.get();
+    NodeLink::Uses uses;
+    uses.opened = [this, node, &thread](const std::shared_ptr<RelayedChannel>& client_channel,
+                                        const ClientIdentity& client) {
+        admit(client_channel, client, node, thread);
+    };
+    uses.ended = [this, node](const ProcessId& process) {
+        uses_.processes.ended(node->host, process);
+    };
+    uses.lost = [this, node, raw, address](const std::string& reason) {
+        uses_.processes.remove_link(node->host, raw);
+        uses_.log.write({LogLevel::info,
+                         "node_disconnected",
+                         "the connection of a relay has ended",
+                         {{"node", node->host.node},
+                          {"address", address},
+                          {"reason", reason.empty() ? "the relay has closed it" : reason}}});
+    };
+    thread.post([this, link, node, uses = std::move(uses)] {
+        uses_.processes.add_link(node->host, link);
+        link->start(std::make_unique<NodeLink>(*link, uses));
+    });
+}
+
+// Called on the thread of the link. The decision is made on the thread that runs the context.
+void PeerAdmission::admit(const std::shared_ptr<RelayedChannel>& channel,
+                          const ClientIdentity& client,
+                          const std::shared_ptr<const RemoteNode>& node, IoThread& thread) {
     Caller caller;
-    caller.uid = user_of_node((*node)->number, preface.uid);
-    caller.pid = preface.pid;
-    caller.start_time = preface.start_time;
-    uses_.dispatcher.remote_users().add(**node, preface.uid, preface.user_name);
-    caller.node = *std::move(node);
-    return caller;
+    caller.uid = user_of_node(node->number, client.uid);
+    caller.pid = client.process.pid;
+    caller.start_time = client.process.start_time;
+    caller.node = node;
+    if (!client.tcp) uses_.dispatcher.remote_users().add(*node, client.uid, client.user_name);
+    asio::post(uses_.control, [this, channel, caller, tcp = client.tcp, &thread] {
+        uses_.admission.admit(channel, caller, tcp, thread,
+                              [channel](const std::string& reason) { channel->refuse(reason); });
+    });
 }
 
 void PeerAdmission::log_refusal(const std::string& address, const std::string& reason) {

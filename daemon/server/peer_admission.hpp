@@ -1,9 +1,8 @@
 // Accepts the connections of relays, which are the daemons of other hosts.
 //
-// Each connection of a client of the relay is one connection here. After the TLS handshake, the
-// manager sends a greeting, the relay sends a preface that describes the client, and the manager
-// answers; from then on, the connection is served like that of a local client. A relay keeps a few
-// connections without a preface in reserve.
+// After the TLS handshake, the certificate of the relay determines its node, and the relay's
+// preface is answered. The connection then is a link, which carries the connections of the relay's
+// clients (daemon/peer/link_frames.hpp).
 #pragma once
 
 #include <memory>
@@ -18,6 +17,8 @@
 #include "daemon/peer/peer_nodes.hpp"
 #include "daemon/peer/tls.hpp"
 #include "daemon/server/admission.hpp"
+#include "daemon/server/node_link.hpp"
+#include "daemon/server/remote_processes.hpp"
 #include "daemon/server/server.hpp"
 #include "daemon/support/listener.hpp"
 #include "daemon/support/log.hpp"
@@ -46,6 +47,9 @@ public:
         const Log& log;
         Admission& admission;
         Dispatcher& dispatcher;
+        RemoteProcesses& processes;
+        // The threads that serve the links, which are assigned round-robin.
+        std::vector<std::unique_ptr<IoThread>>& threads;
     };
 
     PeerAdmission(const Uses& uses, PeerAccess access) : uses_(uses), access_(std::move(access)) {}
@@ -60,16 +64,21 @@ private:
 
     boost::asio::awaitable<void> accept_loop(Acceptor& acceptor);
     boost::asio::awaitable<void> serve(std::shared_ptr<LinkSocket> socket);
-    boost::asio::awaitable<bool> greet(std::shared_ptr<LinkSocket> socket, TlsChannel& channel,
-                                       const std::string& address);
-    Result<Caller> caller_of(const TlsChannel& channel, const Preface& preface);
+    boost::asio::awaitable<std::shared_ptr<const RemoteNode>> identify(LinkSocket& socket,
+                                                                       TlsChannel& channel,
+                                                                       const std::string& address);
+    void start_link(int socket, std::unique_ptr<TlsChannel> channel,
+                    const std::shared_ptr<const RemoteNode>& node, const std::string& address);
+    void admit(const std::shared_ptr<RelayedChannel>& channel, const ClientIdentity& client,
+               const std::shared_ptr<const RemoteNode>& node, IoThread& thread);
     void log_refusal(const std::string& address, const std::string& reason);
 
     const Uses uses_;
     const PeerAccess access_;
     std::vector<std::unique_ptr<Acceptor>> acceptors_;
-    // The number of connections whose handshake is not complete.
-    int greeting_ = 0;
+    // The number of connections that are not links yet.
+    int incomplete_ = 0;
+    std::size_t next_thread_ = 0;
     RateLimiter logged_{std::chrono::milliseconds{1'000}, 10};
 };
 

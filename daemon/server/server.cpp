@@ -34,8 +34,10 @@
 #include "daemon/server/listeners.hpp"
 #include "daemon/server/peer_admission.hpp"
 #include "daemon/server/reload.hpp"
+#include "daemon/server/remote_processes.hpp"
 #include "daemon/server/served_store.hpp"
 #include "daemon/server/service_manager.hpp"
+#include "daemon/server/session_watches.hpp"
 #include "daemon/server/socket_drain.hpp"
 #include "daemon/support/admin_group.hpp"
 #include "daemon/support/descriptors.hpp"
@@ -118,7 +120,9 @@ private:
     // Declared before the threads, which end connections that it has admitted.
     Admission admission_;
     PeerAdmission peers_;
-    ProcessWatch watch_;
+    ProcessWatch local_processes_;
+    RemoteProcesses remote_processes_;
+    SessionWatches watch_{local_processes_, remote_processes_};
     std::atomic<bool> stopping_{false};
     CallRecorder recorder_;
     // An SDK repeats a call that failed with status 500.
@@ -151,9 +155,12 @@ Server::Server(const Parts& parts)
       service_(*server_service(parts.database.service())),
       admission_({control_, parts.log, traffic_, dispatcher_, services(), threads_,
                   parts.admin_group, parts.max_connections, parts.options.stall_timeout}),
-      peers_({control_, parts.log, admission_, dispatcher_}, parts.peer_access),
-      watch_(
+      peers_({control_, parts.log, admission_, dispatcher_, remote_processes_, threads_},
+             parts.peer_access),
+      local_processes_(
           control_.get_executor(),
+          [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
+      remote_processes_(
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
       recorder_([&log = parts.log](const LogEvent& event) { log.write(event); },
                 [this](const Error& error) {
@@ -432,7 +439,7 @@ void Server::shut_down() {
     while (traffic_.busy > 0 && steady_clock::now() < deadline) {
         std::this_thread::sleep_for(milliseconds{2});
     }
-    watch_.stop();
+    local_processes_.stop();
 }
 
 void notify_ready(int fd, const std::string& line) {

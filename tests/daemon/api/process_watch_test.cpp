@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(ends_a_session_with_the_last_of_its_processes) {
     Watching watching;
     Child first;
     Child second;
-    watching.watch.watch(session(1), {}, {first.process(), second.process()});
+    watching.watch.watch(session(1), {first.process(), second.process()});
     first.end();
     watching.context.run_one();
     BOOST_TEST(watching.closed.empty());
@@ -78,9 +78,9 @@ BOOST_AUTO_TEST_CASE(forgets_only_sessions_that_have_ended) {
     Watching watching;
     Child first;
     Child second;
-    watching.watch.watch(session(1), {}, {first.process()});
+    watching.watch.watch(session(1), {first.process()});
     const auto ended = watching.watch.sessions();
-    watching.watch.watch(session(2), {}, {second.process()});
+    watching.watch.watch(session(2), {second.process()});
     watching.watch.forget(ended);
     BOOST_TEST((watching.watch.sessions() == std::set{session(2)}));
     first.end();
@@ -98,16 +98,16 @@ BOOST_AUTO_TEST_CASE(closes_the_descriptors_of_forgotten_processes) {
         return std::distance(Iterator("/proc/self/fd"), Iterator());
     };
     // The first watch also opens the descriptors that all watches share.
-    watching.watch.watch(session(1), {}, {child.process()});
+    watching.watch.watch(session(1), {child.process()});
     watching.watch.forget({session(1)});
     const auto before = descriptors();
     for (std::uint8_t number = 1; number < 10; ++number) {
-        watching.watch.watch(session(number), {}, {child.process()});
+        watching.watch.watch(session(number), {child.process()});
         BOOST_TEST(descriptors() == before + 1);
         watching.watch.forget({session(number)});
         BOOST_TEST(descriptors() == before);
     }
-    watching.watch.watch(session(1), {}, {child.process()});
+    watching.watch.watch(session(1), {child.process()});
     child.end();
     watching.context.run();
     BOOST_TEST(watching.closed.size() == 1U);

@@ -1,0 +1,118 @@
+#include "daemon/server/remote_processes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocklock {
+namespace {
+
+// Sends a frame on the thread of the link.
+void send_soon(const std::shared_ptr<FramedLink>& link, LinkFrame type, const ProcessId& process) {
+    link->thread().post([link, type, payload = encode(process)] { link->send(type, 0, payload); });
+}
+
+}  // namespace
+
+void RemoteProcesses::watch(const SessionId& session, const ClientHost& host,
+                            const std::vector<ProcessId>& processes) {
+    const MutexLock lock(mutex_);
+    auto& known = hosts_[host];
+    for (const auto& process : processes) {
+        auto& sessions = known.processes[process];
+        if (sessions.empty() && !known.links.empty()) {
+            send_soon(known.links.front(), LinkFrame::watch, process);
+        }
+        if (sessions.insert(session).second) ++counts_[session];
+    }
+}
+
+std::set<SessionId> RemoteProcesses::sessions() {
+    const MutexLock lock(mutex_);
+    std::set<SessionId> sessions;
+    for (const auto& [session, count] : counts_) sessions.insert(session);
+    return sessions;
+}
+
+void RemoteProcesses::forget(const std::set<SessionId>& ended) {
+    if (ended.empty()) return;
+    const MutexLock lock(mutex_);
+    for (const auto& session : ended) counts_.erase(session);
+    for (auto& [name, host] : hosts_) {
+        for (auto at = host.processes.begin(); at != host.processes.end();) {
+            std::erase_if(at->second, [&](const SessionId& session) {
+                return ended.find(session) != ended.end();
+            });
+            if (!at->second.empty()) {
+                ++at;
+                continue;
+            }
+            if (!host.links.empty()) send_soon(host.links.front(), LinkFrame::unwatch, at->first);
+            at = host.processes.erase(at);
+        }
+    }
+}
+
+void RemoteProcesses::watch_all(const Host& host) {
+    for (const auto& [process, sessions] : host.processes) {
+        send_soon(host.links.front(), LinkFrame::watch, process);
+    }
+}
+
+void RemoteProcesses::add_link(const ClientHost& host, const std::shared_ptr<FramedLink>& link) {
+    std::vector<SessionId> ended;
+    {
+        const MutexLock lock(mutex_);
+        for (auto& [other, processes] : hosts_) {
+            if (other.node != host.node || other.boot_id == host.boot_id) continue;
+            while (!processes.processes.empty()) {
+                const auto gone = remove(processes, processes.processes.begin()->first);
+                ended.insert(ended.end(), gone.begin(), gone.end());
+            }
+        }
+        auto& known = hosts_[host];
+        known.links.push_back(link);
+        if (known.links.size() == 1) watch_all(known);
+    }
+    for (const auto& session : ended) close_(session);
+}
+
+void RemoteProcesses::remove_link(const ClientHost& host, const FramedLink* link) {
+    const MutexLock lock(mutex_);
+    const auto known = hosts_.find(host);
+    if (known == hosts_.end()) return;
+    auto& links = known->second.links;
+    const auto at = std::find_if(links.begin(), links.end(),
+                                 [&](const auto& each) { return each.get() == link; });
+    if (at == links.end()) return;
+    const bool was_first = at == links.begin();
+    links.erase(at);
+    if (was_first && !links.empty()) watch_all(known->second);
+}
+
+void RemoteProcesses::ended(const ClientHost& host, const ProcessId& process) {
+    std::vector<SessionId> ended;
+    {
+        const MutexLock lock(mutex_);
+        const auto known = hosts_.find(host);
+        if (known == hosts_.end()) return;
+        ended = remove(known->second, process);
+    }
+    for (const auto& session : ended) close_(session);
+}
+
+// Returns the sessions that have no other process.
+std::vector<SessionId> RemoteProcesses::remove(Host& host, const ProcessId& process) {
+    std::vector<SessionId> ended;
+    const auto found = host.processes.find(process);
+    if (found == host.processes.end()) return ended;
+    for (const auto& session : found->second) {
+        const auto count = counts_.find(session);
+        if (count == counts_.end() || --count->second > 0) continue;
+        counts_.erase(count);
+        ended.push_back(session);
+    }
+    host.processes.erase(found);
+    return ended;
+}
+
+}  // namespace rocklock

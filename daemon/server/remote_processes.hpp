@@ -1,0 +1,63 @@
+// The processes of other hosts to which sessions are bound. The relays of these hosts watch them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <rocklock/identity.hpp>
+#include <rocklock/lock.hpp>
+
+#include "base/mutex.hpp"
+#include "daemon/api/process_ends.hpp"
+#include "daemon/peer/framed_link.hpp"
+
+namespace rocklock {
+
+// While no relay of a host is connected, the ends of its processes are not noticed; the sessions
+// then end with their leases, or when a relay connects again and reports the ends. If the relay
+// reports another boot of the host, all processes of the previous boot have ended.
+//
+// Threads: thread-safe.
+class RemoteProcesses {
+public:
+    // `close` is called, on any thread, for a session when the last of its processes has ended.
+    explicit RemoteProcesses(std::function<void(const SessionId&)> close)
+        : close_(std::move(close)) {}
+
+    // Binds the session to processes of a host, in addition to those to which it is already bound.
+    void watch(const SessionId& session, const ClientHost& host,
+               const std::vector<ProcessId>& processes) ROCKLOCK_EXCLUDES(mutex_);
+    // Returns the sessions that are bound to processes of other hosts.
+    std::set<SessionId> sessions() ROCKLOCK_EXCLUDES(mutex_);
+    // Stops watching the processes of sessions that have ended for another reason.
+    void forget(const std::set<SessionId>& ended) ROCKLOCK_EXCLUDES(mutex_);
+
+    // A link to a relay of the host was established or lost. Called on the thread of the link.
+    void add_link(const ClientHost& host, const std::shared_ptr<FramedLink>& link)
+        ROCKLOCK_EXCLUDES(mutex_);
+    void remove_link(const ClientHost& host, const FramedLink* link) ROCKLOCK_EXCLUDES(mutex_);
+    // A relay has reported the end of a process.
+    void ended(const ClientHost& host, const ProcessId& process) ROCKLOCK_EXCLUDES(mutex_);
+
+private:
+    struct Host {
+        std::map<ProcessId, std::set<SessionId>, EarlierProcess> processes;
+        // The links to the relay of the host. The first one is asked to watch processes.
+        std::vector<std::shared_ptr<FramedLink>> links;
+    };
+
+    void watch_all(const Host& host) ROCKLOCK_REQUIRES(mutex_);
+    std::vector<SessionId> remove(Host& host, const ProcessId& process) ROCKLOCK_REQUIRES(mutex_);
+
+    const std::function<void(const SessionId&)> close_;
+    Mutex mutex_;
+    std::map<ClientHost, Host> hosts_ ROCKLOCK_GUARDED_BY(mutex_);
+    // The number of processes of each session that have not ended.
+    std::map<SessionId, std::size_t> counts_ ROCKLOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace rocklock
