@@ -129,9 +129,9 @@ Result<Reply> Dispatcher::bindings(const CallBody& body) {
 }
 
 // Returns the principal of the session or, if the call has no session, the principal that the call
-// names. Only administrators may omit the session. Unless a rule forbids it, every client can open
-// a session for any principal. Therefore, a session gives access only to the drafts that were kept
-// for its own user.
+// names. Only administrators may omit the session. If no rule limits the principals of users, every
+// client can open a session for any principal. Such a session therefore gives access only to the
+// drafts of its own user.
 Result<Dispatcher::DraftOwner> Dispatcher::draft_owner(const Call& call,
                                                        const std::optional<SessionId>& session,
                                                        const std::string& named,
