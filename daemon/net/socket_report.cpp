@@ -30,8 +30,7 @@ SocketReport::SocketReport(int socket, const ClientChannel* channel)
       tcp_(channel != nullptr || option(socket, SO_DOMAIN) != AF_UNIX) {}
 
 bool SocketReport::failed() {
-    failed_ =
-        failed_ || (channel_ != nullptr ? channel_->failed() : option(socket_, SO_ERROR) != 0);
+    failed_ = failed_ || (channel_ != nullptr ? channel_->failed() : option(socket_, SO_ERROR) != 0);
     return failed_;
 }
 
@@ -41,9 +40,8 @@ bool SocketReport::all_read() const { return !tcp_ && queued_output(socket_) == 
 // - The client had closed its socket, and output that arrived later caused the reset. This output
 //   was not acknowledged. The client had read all earlier output, because otherwise the connection
 //   would have been reset when the client closed the socket.
-// - The client had closed only its sending side, and later closed its socket without having read
-// all
-//   output. In this case, all output was acknowledged, and it is unknown how much was read.
+// - The client had closed only its sending side, and closed its socket later, without having read
+//   all output. In this case, all output was acknowledged, and it is unknown how much was read.
 std::uint64_t SocketReport::read_of(std::uint64_t sent) {
     if (channel_ != nullptr) return channel_->read_of(sent);
     if (!failed()) return sent;
