@@ -341,7 +341,7 @@ bool LockTable::Core::check_own_holds(Ticket to, Session& session,
                     held == Held::refuse ? "this session already holds the resource: release or "
                                            "convert that grant, or join it"
                                          : "this session already holds a requested resource, but "
-                                           "no single grant of it covers all of the request");
+                                           "none of its grants covers the whole request");
         error.grant = same->id;
         refuse(to, std::move(error));
         return true;
