@@ -82,8 +82,8 @@ public:
         read(*member, {where_, tag.name}, value);
         if (value.count() == -1 || value > max_wait) value = no_limit;
     }
-    // Reads an optional value whose members are stored directly among the members of this frame,
-    // not in a nested frame. The value is present if the member `tag` is present.
+    // Reads an optional value. Its members are stored directly among the members of this frame, not
+    // in a nested frame. The value is present if the member `tag` is present.
     template <typename T>
     void flat_optional(FrameTag tag, std::optional<T>& value) {
         if (!has(tag)) return;

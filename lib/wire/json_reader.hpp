@@ -74,8 +74,8 @@ public:
         if (value > max_wait) value = no_limit;
     }
 
-    // Reads an optional value whose members are stored directly in this JSON object, not in a
-    // nested object. The value is present if the member `name` is present.
+    // Reads an optional value. Its members are stored directly in this JSON object, not in a nested
+    // object. The value is present if the member `name` is present.
     template <typename T>
     void flat_optional(std::string_view name, std::optional<T>& value) {
         T flat{};
