@@ -12,7 +12,7 @@
 namespace rocklock {
 namespace {
 
-// A grant of 100 locks with names of 1 KB. Escapes in JSON can double the size.
+// The size of a grant of 100 locks with names of 1 KB. Escapes in JSON can double the size.
 constexpr std::size_t grant_bytes = 100 * 2 * 1'024;
 // A grant contains the resources of its request, each with a mode: `"Resource":"a"` becomes
 // `"Resource":"a","Mode":"write"`.

@@ -53,7 +53,7 @@ ServiceAnswer plain(int status, std::string body) {
     return {status, plain_type, std::string(not_kept), std::move(body)};
 }
 
-// Appends the lines for this process, with the names that other programs use, too.
+// Appends the metrics of this process. Their names are those that most programs use.
 void append_process(std::string& text) {
     const auto gauge = [&](const char* name, const char* help,
                            const std::optional<std::uint64_t>& value) {

@@ -9,7 +9,7 @@
 namespace rocklock {
 namespace {
 
-// The options and their values are in a column of their own, which does not count.
+// The maximum width of the help of an option. The column with the option itself is not counted.
 constexpr std::size_t max_help_columns = 80;
 
 // `advice` says what the help text of the verb does.

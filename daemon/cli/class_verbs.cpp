@@ -139,9 +139,10 @@ Error in_options(Error error, const LockClass& lock_class) {
          "either no_expiry or these limits",
          "--no-expiry allows locks that never expire, and --max-lease and --max-hold would end "
          "them: give either --no-expiry or these limits"},
-        {"steal_by needs a steal policy that allows steals: give anyone, idle or ask, which then "
-         "apply to steal_by only",
-         "--steal-by needs --steal anyone, idle or ask, which then applies to those users only"},
+        {"steal_by needs a steal policy that allows steals: give anyone, idle or ask; the policy "
+         "then applies only to the users and groups in steal_by",
+         "--steal-by needs --steal anyone, idle or ask, which then applies only to the users and "
+         "groups in --steal-by"},
         {"max_priority is out of range", "--max-priority is out of range"},
         {"queue_limit is out of range", "--queue-limit is out of range"}};
     const auto said = ("class " + lock_class.pattern + ": ").size();

@@ -430,7 +430,8 @@ int transfer_verb(const Arguments& arguments) {
     if (!call) return fail(call.error());
     const auto given = call->manager->ask<Grant>(
         Call{Transfer{call->credentials.id, call->grant, *to}, call->credentials.secret, {}});
-    // fail_on() must not be used: it would release the grant if the receiver has ended.
+    // fail_on() must not be used: it queries how the grant has ended by sending a Release. If only
+    // the receiving session has ended, this would release the grant.
     if (!given) return fail(given.error(), &arguments);
     if (arguments.has("json")) {
         print(write_reply(*given));

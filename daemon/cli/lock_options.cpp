@@ -149,8 +149,8 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments) {
             if (!arguments.has(option)) continue;
             return Error(ErrorCode::invalid_argument,
                          dashed(option) +
-                             " is for the operands, and each --lock has a mode of its "
-                             "own: name a RESOURCE as well, or leave it out");
+                             " applies only to the operands, and none is given (each --lock "
+                             "has a mode of its own): name a RESOURCE, or omit the option");
         }
     }
     std::vector<LockRequest> locks;

@@ -130,7 +130,7 @@ Result<Settings> Settings::load(const Arguments& arguments) {
         }
         settings.file_[name] = trimmed(std::string_view(text).substr(equals + 1));
     }
-    // For example a directory: it can be opened, but not read.
+    // The file can be opened but not read, for example because it is a directory.
     if (file.bad()) {
         return Error(ErrorCode::invalid_argument,
                      "cannot read the settings in " + settings.file_name_ + ": it is not a file");

@@ -160,7 +160,8 @@ void print_report(const StoreReport& report, const std::string& store, bool json
           std::to_string(facts.classes) + " classes");
 }
 
-// Returns the current size of the backup at `directory`, which is renamed in two steps.
+// Returns the current size of the backup in `directory`. While the backup is made, the subdirectory
+// with the database is renamed twice.
 std::uint64_t grown(const std::string& directory) {
     for (const char* name : {"/db.partial.tmp", "/db.partial", "/db"}) {
         if (const auto size = size_of_directory(directory + name); size && size->files > 0) {

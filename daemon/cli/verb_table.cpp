@@ -107,8 +107,8 @@ constexpr VerbRow verb_rows[] = {
     {"notices", "", "@where, @json", notices_verb,
      "Prints the notices for the session in ROCKLOCK_SESSION.\n"
      "A notice reports that another session wants a lock of this session, that this\n"
-     "session has lost a lock, or how another session answered a request to take over\n"
-     "its grant.",
+     "session has lost a lock, or whether the holder of a grant lets this session take\n"
+     "it over.",
      "rocklock notices --patience 1m"},
     {"waits", "[PREFIX]", "@where, @json, @table", waits_verb,
      "Lists each session that waits for a lock, and the sessions that block it.\n"
@@ -159,10 +159,10 @@ constexpr VerbRow verb_rows[] = {
      "rocklock break 3745123 --reason \"ann is on holiday\""},
     {"class put", "PATTERN", "@where, @json, @quiet", class_put_verb,
      "Creates a class of resources, or replaces the class that has this PATTERN.\n"
-     "A class has the settings of all resources whose names match its pattern. A * in\n"
-     "the pattern matches one part of a name, between slashes. Therefore, orders/*\n"
-     "does not match orders/1/2. If the class exists, options that you omit are reset\n"
-     "to their defaults. Requires administrator rights.",
+     "The settings of a class apply to all resources whose names match its pattern.\n"
+     "A * in the pattern matches one part of a name, between slashes. Therefore,\n"
+     "orders/* does not match orders/1/2. If the class exists, options that you omit\n"
+     "are reset to their defaults. Requires administrator rights.",
      "rocklock class put 'orders/*' --lease 10m --steal anyone"},
     {"class ls", "", "@where, @json, @table", class_list_verb,
      "Lists the classes, the most specific first.", "rocklock class ls"},

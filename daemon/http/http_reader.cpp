@@ -90,9 +90,9 @@ public:
     }
     std::size_t held_bytes() const { return header_bytes_ + request_.body.capacity(); }
     bool expects_continue() const { return expects_continue_; }
-    // Counts the header bytes among the `size` bytes of `rest` that were parsed, and those that are
-    // left. Returns true if there are too many: Beast limits only the headers that arrive in one
-    // piece.
+    // The first `size` bytes of `rest` were parsed. Counts the header bytes among them, and returns
+    // true if the header is too long. If the header is incomplete, the unparsed bytes belong to it
+    // as well. Beast itself limits only headers that arrive in one piece.
     bool header_too_long(std::string_view rest, std::size_t size) {
         if (!is_header_done()) {
             header_bytes_ += size;

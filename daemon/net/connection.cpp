@@ -23,13 +23,14 @@ constexpr std::size_t read_bytes = 64u << 10;
 // After invalid input, the rest is read and discarded for this long. If a socket is closed with
 // unread input, the kernel resets the connection and the client may lose the response.
 constexpr milliseconds discard_time{2'000};
-// After the last response, if it contains a grant: how long a connection waits until the client
-// closes its socket. The shorter time is for TCP clients that have closed their sending side. Such
-// a client may be waiting for the end of the output, which is not sent before that time is over.
+// If responses contain unconfirmed grants, the connection waits for at most this time after the
+// last response until the client closes its socket. The shorter time applies to TCP clients that
+// have closed their sending side. Such a client may be waiting for the end of the output, which is
+// not sent before this time is over.
 constexpr milliseconds max_close_wait{2'000};
 constexpr milliseconds max_close_wait_half_closed{500};
-// A connection that waits in this way is closed when more than this many others of its thread have
-// begun to wait after it.
+// A connection that waits in this way is closed if more than this number of other connections of
+// its thread have begun to wait after it.
 constexpr std::size_t max_closing = 128;
 // The reader of an event stream is disconnected if it reads nothing for this long.
 constexpr milliseconds max_stall{10'000};
@@ -102,8 +103,8 @@ Connection::~Connection() {
     keep_connection();
     if (counted_busy_) --traffic_.busy;
     traffic_.users.remove(uid_);
-    // Last, because the thread that waits for the end of all connections may then free the
-    // counters.
+    // This must be the last access: afterwards, the thread that waits for the end of all
+    // connections may free the counters.
     --traffic_.connections;
 }
 
@@ -185,7 +186,8 @@ void Connection::remind() {
     if (reminder_at_ && now >= *reminder_at_) reminder_at_.reset();
     if (closed_) return;
     const auto reached = [now](const std::optional<Time>& time) { return time && now >= *time; };
-    // After a pause of the daemon, the rest may have arrived, or the client may have read.
+    // A time limit may have passed because the daemon was paused. Meanwhile, the rest of the
+    // request may have arrived, or the client may have read the response, so check this first.
     if (reached(request_end()) && has_unread()) read(false);
     if (!closed_ && reached(response_end())) write();
     if (closed_) return;
@@ -373,8 +375,8 @@ void Connection::update_interest() {
     if (closed_) return;
     std::uint32_t wanted = 0;
     if (closing_) {
-        // A Unix socket also reports that the client has read something. EPOLLET, because it
-        // reports EPOLLHUP all the time if the client has closed its sending side.
+        // A Unix socket also reports that the client has read something. Without EPOLLET, it would
+        // report EPOLLHUP all the time if the client has closed its sending side.
         if (!report_.is_tcp()) wanted = EPOLLOUT | EPOLLET;
         if (report_.is_tcp() && !report_.input_ended()) wanted = EPOLLIN;
     } else if (discarding_ || !(held_up_ || input_over_)) {
@@ -443,7 +445,7 @@ void Connection::time_out_request() {
     update_interest();
 }
 
-// From now on, the connection is not closed to make room for another.
+// Removes the connection from the list of connections that are closed to make room for another.
 void Connection::keep_connection() {
     if (idle_number_ != 0) idle_connections_->remove(std::exchange(idle_number_, 0));
 }

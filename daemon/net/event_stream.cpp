@@ -111,8 +111,8 @@ std::string EventStream::page(const EventPage& page) {
     after_ = page.after;
     const auto id = "id: " + std::to_string(after_) + "\n";
     if (page.gap) {
-        // It has no id: if the connection ends here, the reader gets the gap again after it
-        // reconnects.
+        // The event has no id. If the connection ends here, the reader therefore gets the gap again
+        // after it reconnects.
         text += "event: gap\ndata: {\"After\":" + std::to_string(page.after) + "}\n\n";
     }
     for (const auto& event : page.events) {

@@ -16,8 +16,9 @@ constexpr std::size_t max_calls = 65'536;
 // The capacity that the buffer of an incomplete frame keeps when it is empty.
 constexpr std::size_t kept_buffer = 4096;
 
-// Returns how long a call waited before it was decided, or less. `remaining` is rounded down to
-// milliseconds, so the computed time of the decision can be up to a millisecond late.
+// Returns a lower bound of the time that a call waited before it was decided. `remaining` is
+// rounded down to milliseconds, so the time of the decision that follows from it can be up to a
+// millisecond late. This millisecond is subtracted.
 template <typename Decided>
 milliseconds held_for(const Decided& decided, BootTime arrived, BootTime now) {
     const auto at = decided.deadline - decided.remaining - milliseconds{1};
@@ -191,7 +192,7 @@ void FrameConversation::answer(const Answered& call, const Result<Reply>& reply)
         } else {
             append_refusal(answers_, number, reply.error());
         }
-        // From now on, the reply counts with its size.
+        // From now on, the real size of the reply is counted instead of the reserved size.
         if (call.reserved != nullptr) call.reserved->set(0);
         if (answers_.size() > small_buffer) answer_bytes_.set(answers_.size());
         const auto size = answers_.size() - before;

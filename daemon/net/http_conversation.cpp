@@ -18,7 +18,7 @@ namespace {
 
 // A longer body is parsed in the background.
 constexpr std::size_t long_body = 64U << 10;
-// The description of a table with all its indexes, each with long names.
+// The maximum size of the description of a table, with all indexes and long names.
 constexpr std::size_t description_bytes = 128U << 10;
 
 std::string_view path_of(const HttpRequest& request) {
@@ -93,8 +93,9 @@ void HttpConversation::receive(std::string_view bytes) {
         },
         [this](HttpRequest&& request) { take(std::move(request)); });
     if (!count_request(reader_.held_bytes()) && !problem) problem = HttpProblem{503, {}};
-    // An incomplete request may get a response as well. If the client does not read it, the socket
-    // does not report which responses the client has read.
+    // Even an incomplete request confirms earlier responses, because it may get a response itself.
+    // If the client does not read that one, the socket does not report which of the earlier
+    // responses the client has read.
     if (problem || reader_.has_header()) confirm_before(next_begin_);
     if (problem) {
         break_off(*problem);
@@ -200,11 +201,12 @@ void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
                                             reserved](ServiceAnswer answer) {
         const auto self = weak.lock();
         if (!self) return;
-        // An error has changed nothing, unless it names drafts.
+        // If the request failed, it has changed nothing, unless the error names drafts. Another
+        // error may then replace the answer.
         const bool may_replace = answer.refused && !answer.has_drafts;
         self->made(number, std::move(answer), may_replace ? IfFull::replace : if_full, reserved);
     });
-    // The answer is posted to this thread, so it arrives after this.
+    // The answer is posted to this thread, so it arrives after keep_back() has returned.
     keep_back(number);
 }
 
@@ -299,7 +301,8 @@ void HttpConversation::read_in_background(Call call, std::string body, std::uint
     });
 }
 
-// The metrics include the size of the store's files, which are examined for them.
+// The page is made in the background, because the metrics include the size of the store's files,
+// and the files must be examined for this.
 void HttpConversation::show_in_background(HttpRequest&& request, std::uint64_t number) {
     keep_back(number);
     services_.background([weak = weak_from_this(), post = post_, number, pages = services_.pages,
@@ -423,8 +426,9 @@ void HttpConversation::ask_for_events() {
                          });
 }
 
-// Counts a page of events until it is formatted; many streams may wait for that. If there is no
-// room for the page, replaces it by the error. Called on any thread.
+// Counts the bytes of a page of events until the page is formatted, because the pages of many
+// streams may wait for that. If there is no room for the page, replaces it by the error. Called on
+// any thread.
 std::shared_ptr<CountedBytes> HttpConversation::count_page(Result<EventPage>& page) const {
     const std::size_t bytes = page ? memory_of(*page) : 0;
     if (bytes <= small_buffer) return nullptr;

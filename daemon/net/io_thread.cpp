@@ -210,7 +210,7 @@ void IoThread::round() {
     bool more = false;
     do {
         more = flush();
-        // Functions that the flush posted to this thread.
+        // Run the functions that the flush has posted to this thread.
         for (auto& run : std::exchange(own_, {})) run();
         // send() may produce more output.
         while (!sending_.empty()) {

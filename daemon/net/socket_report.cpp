@@ -37,11 +37,12 @@ bool SocketReport::failed() {
 
 bool SocketReport::all_read() const { return !tcp_ && queued_output(socket_) == 0; }
 
-// With TCP, an error after the end of the input has two possible causes. If the client had closed
-// its socket, it had read everything that had arrived by then, because otherwise the connection
-// would have been reset at once; output that came later caused the reset and was not acknowledged.
-// If all output was acknowledged, the client had closed only its sending side, and then its socket
-// with unread output.
+// With TCP, an error after the end of the input has two possible causes:
+// - The client had closed its socket, and output that arrived later caused the reset. This output
+//   was not acknowledged. The client had read all earlier output, because otherwise the connection
+//   would have been reset when the client closed the socket.
+// - The client had closed only its sending side, and closed its socket later, without having read
+//   all output. In this case, all output was acknowledged, and it is unknown how much was read.
 std::uint64_t SocketReport::read_of(std::uint64_t sent) {
     if (channel_ != nullptr) return channel_->read_of(sent);
     if (!failed()) return sent;

@@ -33,10 +33,11 @@ constexpr milliseconds room_pause{50};
 // is closed. If the new client is an administrator, the shorter time applies.
 constexpr milliseconds max_silence{5'000};
 constexpr milliseconds silence_before_administrators{1'000};
-// One of this many connections is reserved for administrators, up to `max_reserved`.
+// 1 / reserve_divisor of the connections, but at most `max_reserved`, are reserved for
+// administrators.
 constexpr int reserve_divisor = 10;
 constexpr int max_reserved = 32;
-// Connections that are being closed may exceed the limit by this many.
+// While connections are being closed, the limit may be exceeded by at most this number.
 constexpr int max_beyond = 32;
 
 constexpr const char* too_many_connections =

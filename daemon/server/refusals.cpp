@@ -25,7 +25,7 @@ namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
 constexpr milliseconds max_time{1000};
-// One user gets at most one in this many slots.
+// One user may use at most 1 / share_divisor of the slots.
 constexpr int share_divisor = 4;
 
 std::string refusal_text(const std::string& reason) {

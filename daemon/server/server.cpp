@@ -125,7 +125,8 @@ private:
     SessionWatches watch_{local_processes_, remote_processes_};
     std::atomic<bool> stopping_{false};
     CallRecorder recorder_;
-    // An SDK repeats a call that failed with status 500.
+    // Limits the log: an SDK repeats a call that failed with status 500, so the same damage can be
+    // found many times.
     RateLimiter damage_logged_{std::chrono::milliseconds{1000}, 10};
     Dispatcher dispatcher_;
     StatusPages pages_;
@@ -138,8 +139,9 @@ private:
     steady_clock::time_point last_busy_ = steady_clock::now();
     Mutex mutex_;
     std::optional<Error> failure_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Long searches run on threads of their own, so that they delay only each other. Releasing the
-    // locks of disconnected clients delays no other work. The tasks use the members above.
+    // Long searches run on separate threads, so that they delay only each other. The locks of
+    // disconnected clients are released on another thread, for the same reason. The tasks use the
+    // members above.
     asio::thread_pool searches_{2};
     asio::thread_pool cleaning_{1};
     ItemEndpoint tables_;
@@ -513,7 +515,8 @@ Result<void> serve_store(const ServerOptions& options) {
 }  // namespace
 
 Result<void> serve(const ServerOptions& options) {
-    // Signals that other daemons use must not end this one, nor SIGHUP before it can reload.
+    // Ignore signals that other daemons use, so that they do not end this one. SIGHUP is ignored
+    // until the daemon can reload its settings.
     for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) {
         ::signal(signal, SIG_IGN);
     }

@@ -11,9 +11,10 @@
 namespace rocklock {
 namespace {
 
-// For the store and for watched processes.
+// The number of descriptors that are reserved for the store and for watched processes.
 constexpr rlim_t reserved_for_store = 128;
-// One of this many descriptors is reserved for refusals, between the minimum and the maximum.
+// 1 / refusal_divisor of the descriptors are reserved for refusals, but at least `min_refusals` and
+// at most `max_refusals`.
 constexpr rlim_t refusal_divisor = 16;
 constexpr rlim_t min_refusals = 64;
 constexpr rlim_t max_refusals = 1'024;

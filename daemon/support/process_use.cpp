@@ -32,7 +32,7 @@ std::optional<std::uint64_t> open_descriptors() {
         ++count;
         descriptor.increment(error);
     }
-    // One of them is that of the directory.
+    // One of the counted descriptors is that of the directory itself.
     if (error || count == 0) return std::nullopt;
     return count - 1;
 }

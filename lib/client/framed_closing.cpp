@@ -55,7 +55,8 @@ Result<void> FramedService::close() {
     wake();
     if (reader_.joinable()) reader_.join();
     {
-        // The reader starts no other thread. This one may still need the mutex.
+        // The reader has ended, so it cannot start another thread that restarts the daemon. The
+        // existing one may still need the mutex, so it is joined without the mutex.
         std::jthread restart;
         {
             MutexLock lock(mutex_);

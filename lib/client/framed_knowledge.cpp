@@ -16,8 +16,9 @@ constexpr milliseconds next_try{1'000};
 constexpr milliseconds recheck_margin{2};
 // The number of ended sessions above which they are removed from `known_sessions_`.
 constexpr std::size_t max_over = 4096;
-// The maximum number of AwaitNotices calls at a time. The events of more sessions are received with
-// their renewals: the daemon reads no more calls of a connection on which very many wait.
+// The maximum number of AwaitNotices calls at a time. If there are more sessions, the others
+// receive their notices with their renewals. More calls must not wait, because the daemon stops
+// reading from a connection on which too many calls wait.
 constexpr std::size_t max_awaiting = 4096;
 constexpr std::size_t max_reported = 256;
 
@@ -71,7 +72,7 @@ FramedService::Notifications FramedService::learn(std::uint64_t number, const Pe
                 reply.error().ended.value_or(Ending{Outcome::expired, {}, {}, clock_.now().wall}),
                 notifications);
         } else if (reply.error().code == ErrorCode::steal_refused && proven != nullptr) {
-            // The holder may answer.
+            // The holder may answer the request later. Its answer arrives as a notice.
             await_notices(*proven);
         }
         return notifications;
@@ -181,7 +182,7 @@ void FramedService::await_notices(const SessionId& session) {
             const auto ended = known_sessions_.find(session);
             if (ended == known_sessions_.end()) return;
             ended->second.awaiting = false;
-            // After an error, the next renewal begins again.
+            // After an error, the next renewal sends AwaitNotices again.
             if (!reply) return;
             await_notices(session);
             send_entered();

@@ -240,8 +240,8 @@ void FramedService::expire() {
     deliver(std::move(finished));
 }
 
-// Completes synchronous calls immediately. Other completions are queued for the reader thread, or
-// called directly if this is another thread.
+// Runs the completions of synchronous calls immediately. On the reader thread, queues the other
+// completions; on any other thread, runs them immediately as well.
 void FramedService::deliver(std::vector<CompletedCall> finished) {
     const bool reads = on_reader_thread();
     for (auto& one : finished) {

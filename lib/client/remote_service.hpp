@@ -18,9 +18,10 @@ namespace rocklock {
 
 struct RemoteOptions {
     // The maximum time to wait for a reply and, if the connection is lost, for a new connection.
-    // Callers wait for a shorter time for renewals, releases and closings of sessions. However, a
-    // CloseSession, and a Release of a known grant with the count 0, are sent after a reconnect
-    // even if their caller does not wait any more.
+    // Callers wait for a shorter time for renewals, releases and closings of sessions. If the
+    // connection is lost, a CloseSession is sent or repeated after the reconnect, even if its
+    // caller no longer waits. The same applies to a Release of a grant that this client knows and
+    // that has no count (Held::count).
     std::chrono::milliseconds patience{10'000};
     // Whether a thread of the service checks sessions whose lease has expired. If false, the caller
     // must call tick(), which checks them.
@@ -32,10 +33,10 @@ struct RemoteOptions {
 };
 
 // Threads:  thread-safe. Completions and the callbacks of on_lost() and on_wanted() run on the
-//           reader thread. Exceptions: a completion runs within submit() if the call is rejected,
-//           within cancel() if there is no connection, and within close() if the call is pending. A
-//           completion may call the service and wait; a callback of on_lost() or on_wanted() must
-//           not.
+//           reader thread. In three cases, a completion runs elsewhere: within submit() if the call
+//           is rejected, within cancel() if there is no connection, and within close() if the call
+//           is pending. A completion may call the service and wait; a callback of on_lost() or
+//           on_wanted() must not.
 // Lifetime: borrows the clock.
 // Errors:   in addition to those of the requests: unreachable if the request was not sent;
 //           indeterminate if it is unknown whether the request was executed; store_in_use in a
@@ -84,15 +85,16 @@ public:
 
     // Returns the secret of a session that was opened or resumed through this object, or none.
     virtual std::optional<Secret> secret_of(const SessionId& session) = 0;
-    // Records that a save is about to release the grants of the proof, so that their end is not
-    // reported as a loss. Returns the grants for which this was not already recorded. After the
-    // save, the caller must pass them to end_expectation().
+    // A grant that a save is about to release; see expect_release().
     struct ExpectedRelease {
         GrantId grant{};
         // Whether the session has acquired the grant several times (Held::count), so that one
         // release does not end it.
         bool counted = false;
     };
+    // Records that a save is about to release the grants of the proof, so that their end is not
+    // reported as a loss. Returns the grants for which this was not already recorded. After the
+    // save, the caller must pass these grants to end_expectation().
     virtual std::vector<ExpectedRelease> expect_release(const LockProof& proof) = 0;
     virtual void end_expectation(const SessionId& session,
                                  const std::vector<ExpectedRelease>& expected) = 0;

@@ -102,7 +102,8 @@ Result<TableReplyTo<Request>> RemoteTables::call(Request request) {
     if (answer->status != 200) return error_in(*answer);
     auto reply = read_table_reply(frame.request, answer->body);
     if (!reply) return std::move(reply).error();
-    // The answer to the first execution was lost; it has named the grants that it released.
+    // An earlier transmission has executed the transaction, and its answer was lost. That answer
+    // contained the released grants, so they are taken from `expected`.
     const auto* saved = std::get_if<TransactWriteAnswer>(&reply->reply);
     if (saved != nullptr && saved->replayed) reply->released = expected.released();
     for (const ReleasedGrant& grant : reply->released) {

@@ -120,7 +120,7 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
     if (options.durability == Durability::deferred) {
         return Error(ErrorCode::invalid_argument,
                      "the durability of a store must be durable or written: with deferred, calls "
-                     "would be answered before their changes are kept");
+                     "would be answered before their changes are written");
     }
     if (auto checked = check_retention(options.retention); !checked) return checked.error();
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();

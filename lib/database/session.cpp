@@ -33,8 +33,9 @@ Acquire acquire_request(const KeptSession& kept, std::vector<LockRequest> locks,
     return request;
 }
 
-// Sends a request whose answer is not needed. A daemon that is stopped would delay the answer. In
-// this process, the request is decided when this returns.
+// Sends a request whose answer is not needed. Does not wait for the answer of a daemon, because a
+// stopped daemon would delay it. If the manager is in this process, the request is decided when the
+// function returns.
 template <typename Request>
 void end_without_waiting(const KeptSession& kept, Request request) {
     if (kept.remote) {

@@ -12,10 +12,11 @@
 // may not have read it. The lock manager releases a returned grant, unless a call on any connection
 // has shown that the client has received the grant.
 //
-// A grant is not returned if the client can get it again with another request: with the same
-// request id, or, if the request named a session and had Held::join, by joining the grant. If the
-// client does not send such a request, the grant ends with its session: when the lease expires, or
-// when the processes to which the session is bound have ended.
+// A grant is not returned if the client can get it again with a second request. This is the case if
+// the first request had a request id, which the client can repeat, or if it named a session and had
+// Held::join, so that the second request can join the grant. If the client does not send a second
+// request, the grant ends with its session: when the lease expires, or when the processes to which
+// the session is bound have ended.
 #pragma once
 
 #include <atomic>

@@ -99,7 +99,7 @@ Result<ProcessId> process_for(const Call& call, const Caller& caller) {
     return *process;
 }
 
-// Returns the session that the call has opened: by OpenSession, or for a grant alone.
+// Returns the session that the call has opened, by OpenSession or together with a grant.
 std::optional<SessionId> opened_session(const Answer& answer) {
     if (const auto* session = std::get_if<SessionInfo>(&answer)) return session->id;
     if (const auto* grant = std::get_if<Grant>(&answer); grant != nullptr && grant->own_session) {
@@ -388,8 +388,8 @@ bool Dispatcher::depends_on_rights(const CallBody& body) {
     });
 }
 
-// Steals always get identities, so that a class that is saved at this moment applies to them. An
-// empty list has no rights.
+// A Steal always gets a list of identities, even an empty one. Therefore, a class with `steal_by`
+// that is saved at this moment applies to the Steal. An empty list gives no rights.
 Result<void> Dispatcher::add_rights(CallBody& body, const Caller& caller) {
     const bool by_class = depends_on_rights(body);
     const auto* steal = std::get_if<Steal>(&body);
@@ -413,7 +413,8 @@ Result<void> Dispatcher::set_principal(CallBody& body, const Caller& caller, Bin
     auto* list = std::get_if<ListLocks>(&body);
     if (opens == nullptr && list == nullptr) return {};
     if (list != nullptr) {
-        // The locks of the asker are marked; a name that the asker cannot have marks none.
+        // The reply marks the locks of `asker`. A principal that the caller must not use marks no
+        // locks, so an error is not returned.
         if (list->asker.empty()) return {};
         auto asker = principals_.principal_for(caller.uid, list->asker);
         if (asker) list->asker = *std::move(asker);

@@ -128,9 +128,10 @@ Result<Reply> Dispatcher::bindings(const CallBody& body) {
     return Reply(BindingList{*std::move(all)});
 }
 
-// Returns the principal that the call names, which administrators may do, or the principal of the
-// session. Every client can open a session for every principal, unless a rule forbids it, so a
-// session gives access to the drafts only that its own user has lost.
+// Returns the principal of the session or, if the call has no session, the principal that the call
+// names. Only administrators may omit the session. If no rule limits the principals of users, every
+// client can open a session for any principal. Such a session therefore gives access only to the
+// drafts of its own user.
 Result<Dispatcher::DraftOwner> Dispatcher::draft_owner(const Call& call,
                                                        const std::optional<SessionId>& session,
                                                        const std::string& named,

@@ -55,7 +55,7 @@ GroupCommit::Waiter* GroupCommit::WaiterList::pop() {
 }
 
 // Removes and returns the first waiter with a deferred commit. Such a waiter is parked only if
-// relief was wanted, and can lead although its commit is done.
+// `relief_wanted_` was true. It can become the leader even if its commit is done.
 GroupCommit::Waiter* GroupCommit::WaiterList::pop_deferred() {
     WaiterList others;
     Waiter* found = nullptr;
@@ -127,8 +127,8 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             relief_wanted_ = false;
             parked_.push(&self);
         } else {
-            // The other queued commits will be awaited by their callers, which need more durability
-            // and will lead.
+            // The queue also contains commits that are not deferred. Their callers will call wait()
+            // too, and one of these callers will lead and write this commit as well.
             if (deferred && queue_.size() > deferred_queued_) return {};
             leading_.store(true, std::memory_order_release);
             leader = true;
@@ -200,7 +200,8 @@ Result<void> GroupCommit::lead(Group group) {
         // The error of a later round does not concern the leader's own commit.
         if (!written && round == 1) return written;
         if (!outcome.leader_continues) return {};
-        // Without a sync: a waiter that needs one is parked and becomes the next leader.
+        // This round writes without a sync. If a waiter needs a sync, it is parked and becomes the
+        // next leader.
         group = take(everything, false);
     }
 }

@@ -20,7 +20,8 @@ using std::chrono::steady_clock;
 // The part of the file system that the reserve may occupy: one eighth.
 constexpr std::uint64_t max_share = 8;
 
-// Given in addition for what the file system itself needs to extend a file.
+// The space that give() adds to the requested size, because the file system itself may need some to
+// extend a file.
 constexpr std::uint64_t spare_bytes = 16U << 10;
 // The space for small files that are written when a store is opened.
 constexpr std::uint64_t small_files_bytes = 1U << 20;
@@ -42,8 +43,9 @@ bool may_have_file(std::uint64_t bytes) {
            bytes <= limit.rlim_cur;
 }
 
-// Return the room, free or in the file, below which the low state begins, and from which it ends.
-// They differ, so that the state does not change with every small change of the free space.
+// The state becomes `low` if the free space and the file together are smaller than enough_room(),
+// and can end when they are at least ample_room(). The two limits differ, so that the state does
+// not change with every small change of the free space.
 std::uint64_t enough_room(std::uint64_t bytes) { return bytes + bytes / 2; }
 std::uint64_t ample_room(std::uint64_t bytes) { return bytes + bytes / 4 * 3; }
 

@@ -5,7 +5,7 @@
 // file; and `free`, the free space of the file system, not counting the file.
 //
 //     ample ──free + file < 3/2 R──► low: requests that add data are refused
-//       ▲                             │ a file of the store gets no space: the reserve is shortened
+//       ▲                             │ if the disk is full, give() shortens the file
 //       └──file is whole again, ◄─────┘
 //          and free >= 3/4 R
 //
@@ -49,7 +49,8 @@ public:
     ~SpaceReserve();
 
     // Called before the database is opened. Determines the state, so that the recovery of the log
-    // can take space from the reserve. Also makes some room for other files.
+    // can take space from the reserve. If almost no space is free, shortens the file, so that small
+    // files can be written while the store is opened.
     void make_room(const RocksdbOptions& options);
     // Called when the database is open. Creates or deletes the file, and starts the thread.
     void start(const RocksdbOptions& options);
@@ -74,10 +75,11 @@ public:
     // store again.
     void abandon() noexcept;
 
-    // The intervals between two checks of the space: the number of written bytes, the time while
-    // data is being written, and the time while the state is `low`.
+    // The space is checked before a write if this number of bytes was written, or this time has
+    // passed, since the last check.
     static constexpr std::uint64_t check_bytes = 1U << 20;
     static constexpr std::chrono::milliseconds check_period{100};
+    // The interval between the checks of the reserve's thread while the state is `low`.
     static constexpr std::chrono::milliseconds recheck_period{100};
 
 private:

@@ -75,15 +75,15 @@ public:
     void defaulted(FrameTag tag, T& value) {
         optional(tag, value);
     }
-    // -1 means no limit.
+    // Reads a wait timeout. A timeout of -1, or longer than `max_wait`, is read as `no_limit`.
     void patience(FrameTag tag, std::chrono::milliseconds& value) {
         Member* member = find(tag, true);
         if (member == nullptr) return;
         read(*member, {where_, tag.name}, value);
         if (value.count() == -1 || value > max_wait) value = no_limit;
     }
-    // Reads an optional value whose members are in this object, not in a nested object. The value
-    // is present if the member `tag` is present.
+    // Reads an optional value. Its members are stored directly among the members of this frame, not
+    // in a nested frame. The value is present if the member `tag` is present.
     template <typename T>
     void flat_optional(FrameTag tag, std::optional<T>& value) {
         if (!has(tag)) return;
@@ -177,7 +177,8 @@ private:
     void report(const MemberPath& path, std::string_view what) {
         problem_.report(path.text() + " must be " + std::string(what));
     }
-    // Reports a fault of attributes. If a value is not permitted, the text is that of DynamoDB.
+    // Reports why attributes could not be parsed. If they are valid JSON with a value that is not
+    // permitted, the reported text is the message of DynamoDB for this fault.
     void report(const MemberPath& path, const Error& fault) {
         if (fault.code == ErrorCode::malformed)
             return report(path, "attributes as JSON: " + fault.message);
@@ -226,7 +227,8 @@ private:
     void read(const Member& member, const MemberPath& /*path*/, DraftId& value) {
         value = DraftId{member.number};
     }
-    // The write of a draft. Its `expected_version` is a member of the draft and was read before.
+    // Reads the write of a draft. Keeps `value.expected_version`, which the caller has already read
+    // from another member of the draft.
     void read(const Member& member, const MemberPath& path, WriteItem& value) {
         auto write = parse_draft_action(member.bytes());
         if (!write) return report(path, "an action of TransactWriteItems as JSON");

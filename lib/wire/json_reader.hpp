@@ -57,7 +57,7 @@ public:
         optional(name, value);
     }
 
-    // -1 means no limit.
+    // Reads a wait timeout. A timeout of -1, or longer than `max_wait`, is read as `no_limit`.
     void patience(std::string_view name, std::chrono::milliseconds& value) {
         const auto* member = find(name);
         if (member == nullptr) return;
@@ -74,8 +74,8 @@ public:
         if (value > max_wait) value = no_limit;
     }
 
-    // Reads an optional value whose members are in this object, not in a nested object. The value
-    // is present if the member `name` is present.
+    // Reads an optional value. Its members are stored directly in this JSON object, not in a nested
+    // object. The value is present if the member `name` is present.
     template <typename T>
     void flat_optional(std::string_view name, std::optional<T>& value) {
         T flat{};
@@ -184,7 +184,8 @@ private:
         const auto number = whole_number(json, name, max_exact);
         if (number) value = DraftId{*number};
     }
-    // The write of a draft. Its `expected_version` is a member of the draft and was read before.
+    // Reads the write of a draft. Keeps `value.expected_version`, which the caller has already read
+    // from another member of the draft.
     void read(const boost::json::value& json, std::string_view name, WriteItem& value) {
         auto write = read_draft_action(json);
         if (!write)

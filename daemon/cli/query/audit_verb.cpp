@@ -29,7 +29,8 @@ constexpr std::uint32_t rows_per_page = 10'000;
 
 struct Exported {
     std::uint64_t rows = 0;
-    // The sequence of the last row; without rows, the start.
+    // The sequence number of the last row; if there are no rows, the number after which the reading
+    // began.
     std::uint64_t last = 0;
 };
 

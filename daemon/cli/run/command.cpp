@@ -43,7 +43,8 @@ Result<Command> Command::prepare(std::vector<std::string> words,
     const Execution execution{pointers(words), pointers(environment), gate[0], verdict[1]};
     const auto pid = ::fork();
     if (pid == 0) {
-        // Otherwise the processes would keep their own pipes open and never see their end.
+        // Close the ends of the pipes that belong to `run`. Otherwise the supervisor and the
+        // command would keep them open themselves and never notice that `run` has closed them.
         for (const int ours : {gate[1], verdict[0], channel[0]}) ::close(ours);
         supervise(execution, channel[1], take_over);
     }
@@ -95,7 +96,8 @@ void Command::dismiss() {
 
 void Command::note_deadline(BootTime deadline) const {
     const SupervisorOrder order{SupervisorOrder::Kind::lease, deadline};
-    // The supervisor can have missed an earlier deadline only if it is stopped.
+    // If the channel is full, the deadline is dropped. This can happen only while the supervisor is
+    // stopped.
     ::send(channel_, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

@@ -40,7 +40,8 @@ HeldLock::HeldLock(LockConnection& manager, CallWorker& worker, const RunPlan& p
 }
 
 BootTime HeldLock::stop_at() const {
-    // A lock with a `max_hold` that is shorter than the lease is not lost at once.
+    // If `max_hold` is shorter than the lease, the margin is computed from the shorter time. A
+    // margin for the whole lease could end the lock immediately.
     const auto span = grant_.cap ? std::min(session_.lease, grant_.remaining) : session_.lease;
     const auto margin = std::max(smallest_margin, span / 10);
     return deadline_ - std::min(margin, span / 4);
@@ -95,7 +96,8 @@ void HeldLock::on_renewed(const Result<Reply>& reply) {
         const auto cap = grant_.cap.value_or(BootTime::max());
         deadline_ =
             std::max(deadline_, std::min({renewed->deadline, renewal_sent_ + session_.lease, cap}));
-        // Up to a quarter earlier at random: programs started together do not renew together.
+        // Renew up to a quarter of this time earlier, at random, so that programs that were started
+        // at the same time do not renew at the same time.
         renew_at_ = now + session_.lease / 3 * (256 - random_bytes<1>()[0] % 64) / 256;
         return;
     }

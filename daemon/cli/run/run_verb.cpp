@@ -101,8 +101,8 @@ Result<RunPlan> plan_of(const Arguments& arguments, const Settings& settings) {
     if (arguments.has("db")) {
         if (arguments.get("on-death") == "hold") {
             return Error(ErrorCode::invalid_argument,
-                         "--on-death hold needs a daemon, and with --db there is none: leave it "
-                         "out, and the command is killed if `run` is");
+                         "--on-death hold needs a daemon, and cannot be used with --db: omit it; "
+                         "the command is then killed if `run` is killed");
         }
         plan.on_death = OnDeath::kill;
     }

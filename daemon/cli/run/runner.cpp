@@ -320,7 +320,8 @@ Result<void> Runner::join_session() {
         join.session = session.id;
         auto joined = manager_.ask<SessionInfo>(Call{join, session.secret, pid}, limits);
         if (joined) continue;
-        // The daemon cannot find the process in another pid namespace. Only ours is bound then.
+        // A daemon in another pid namespace cannot find the process. The session is then bound to
+        // this process only.
         if (joined.error().code == ErrorCode::invalid_argument) return {};
         return std::move(joined).error();
     }
@@ -345,7 +346,8 @@ int Runner::watch_command() {
         on_change(*command_);
     }
     command_->take_terminal();
-    // First: if this process is killed from now on, processes that remain do not keep the lock.
+    // This must come first: if this process is killed afterwards, the lock is not held for the
+    // processes of the command that are still running.
     command_->dismiss();
     // The reply to the release may be the first report that another session has ended the grant.
     release();
@@ -380,9 +382,10 @@ void Runner::on_change(Command& command) {
         }
         const int signal = WSTOPSIG(change->status);
         if (!command.interactive() || signal == SIGSTOP) continue;
-        // Ctrl-Z, or access to the terminal from the background. Stop as well, so that the shell
-        // notices; the lease continues to run. If the command wanted the terminal and we are in the
-        // foreground, the terminal is passed on instead.
+        // The command was stopped by Ctrl-Z, or because it accessed the terminal from the
+        // background. In the second case, if this process is in the foreground, give the terminal
+        // to the command. Otherwise, stop this process as well, so that the shell notices; the
+        // lease continues to run.
         const bool ours = signal != SIGTSTP && command.in_foreground();
         command.take_terminal();
         if (!ours) ::raise(SIGSTOP);

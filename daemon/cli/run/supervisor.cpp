@@ -128,8 +128,8 @@ void keep_only(int channel) {
 }
 
 void send_notice(const CommandNotice& notice) {
-    // `run` reads nothing while it is stopped. Only notices of stops can be that many, and the
-    // last ones matter little.
+    // `run` reads nothing while it is stopped. Only notices of stops can be numerous enough to fill
+    // the channel. They are then dropped, because the last ones matter little.
     const int flags = notice.kind == CommandNotice::Kind::stopped ? MSG_DONTWAIT : 0;
     ::send(channel_fd, &notice, sizeof notice, MSG_NOSIGNAL | flags);
 }
@@ -212,7 +212,8 @@ void supervise(const Execution& execution, int channel, const TakeOver& take_ove
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
-    // If `run` inherited that SIGCHLD is ignored, the kernel would report no end of a process.
+    // `run` may have inherited that SIGCHLD is ignored. The kernel would then not report the end of
+    // a process.
     ::signal(SIGCHLD, SIG_DFL);
     const auto supervisor = ::getpid();
     const auto pid = ::fork();

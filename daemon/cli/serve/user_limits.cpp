@@ -16,8 +16,9 @@ namespace {
 constexpr std::uint64_t user_divisor = 4;
 // The buffers of a user's connections may use 1 / buffer_divisor of that.
 constexpr std::uint64_t buffer_divisor = 2;
-// The bytes that are assumed for each object. A small one needs less: for small objects the count
-// is reached first, for large ones the limit of bytes.
+// The bytes that are assumed for each object when the limits of counts are computed. A user with
+// small objects reaches the limit of the count first; a user with large objects reaches the limit
+// of the bytes first.
 constexpr std::uint64_t bytes_a_session = 4'096;
 constexpr std::uint64_t bytes_a_grant = 512;
 constexpr std::uint64_t bytes_a_waiter = 1'024;

@@ -11,10 +11,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Up to this many pending responses, the thread that flushes makes the sync itself.
+// If at most this number of responses wait for a sync, the flushing thread makes the sync itself.
 constexpr std::size_t max_own_answers = 2;
-// If syncs take longer than this, averaged over about the last eight, the manager's thread makes
-// them for `slow_for`, so that no other request waits for the device.
+// If the average duration of about the last eight syncs is longer than this, the manager's thread
+// makes all syncs during the next `slow_for`, so that no flushing thread waits for the device.
 constexpr milliseconds slow_sync{2};
 constexpr milliseconds slow_for{200};
 
@@ -68,7 +68,7 @@ bool CommitScheduler::flusher_syncs(std::size_t answers, BootTime now) const {
 void CommitScheduler::note_sync(std::chrono::nanoseconds duration, BootTime end) {
     sync_takes_ += (duration - sync_takes_) / 8;
     if (sync_takes_ <= slow_sync) return;
-    // The mean starts again after `slow_for`.
+    // Resets the average: after `slow_for`, it is computed from new syncs only.
     sync_takes_ = {};
     slow_until_ = end + slow_for;
 }

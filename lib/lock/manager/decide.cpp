@@ -202,8 +202,8 @@ Result<void> LockManager::Core::durable(const CommitDependency& dependency) {
     return done;
 }
 
-// Leaves a deferred commit to be written with the next one. If none follows soon, the thread writes
-// it. Waits for any other commit.
+// If the commit is deferred, does not wait: the commit is written together with the next one or, if
+// none follows soon, by the manager's thread. Otherwise waits for the commit.
 Result<void> LockManager::Core::write_later(const CommitDependency& dependency) {
     if (!options.background || dependency.durability != Durability::deferred) {
         return durable(dependency);
@@ -252,8 +252,8 @@ std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(Defer
     }
     ROCKLOCK_ASSERT(after.own.has_value());
     Result<Answer>& own = *after.own;
-    // A refusal depends on decided state only. A batch of its decision is written with the next
-    // one.
+    // A refusal depends only on decided state, so its response waits for no commit. If the decision
+    // has a batch, this batch is written together with the next one.
     if (!own) after.dependency = {after.dependency.number, Durability::deferred};
     auto done = write_later(after.dependency);
     if (!done && own) return Result<Answer>(std::move(done).error());
@@ -297,7 +297,7 @@ void LockManager::Core::fail(const Error& error) {
         if (failed || closing) return;
         failed = error;
         failed->message += "; no more locks are granted until the store is opened again";
-        // The thread completes the watches.
+        // The manager's thread completes the watches.
         after.call_thread = true;
         answer_all(*failed, after);
     }

@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t trim_budget = 4096;
-// Used while other work is due.
+// The trim budget while other work is due.
 constexpr std::size_t trim_budget_when_busy = 256;
 // After this many refusals the thread processes commits again, since refusals may arrive without
 // end.
@@ -116,8 +116,8 @@ std::optional<milliseconds> LockManager::Core::flush() {
             last = commits.all_written();
             synced = commits.all_durable();
         }
-        // Even with Durability::written, a sync may be pending: if the reserved numbers have run
-        // out.
+        // Even with Durability::written, a sync is pending if decisions have used numbers that are
+        // not within a durable reservation.
         if (here && storage.syncs() && commits.sync_is_pending()) {
             here = commits.flusher_syncs(deliveries.group_size(), last_decided);
             // Responses that need no commit are delivered before waiting for the device.
@@ -148,8 +148,8 @@ void LockManager::Core::commit_here(const CommitDependency& last, const CommitDe
     commits.note_sync(end - start, end);
 }
 
-// Writes deferred commits that no other batch has taken along in time. Returns after which time it
-// must be called again, or nullopt.
+// Writes the deferred commits that were not written together with another batch in time. Returns
+// the time after which it must be called again, or nullopt.
 std::optional<milliseconds> LockManager::Core::write_deferred() {
     CommitDependency left;
     {
@@ -317,9 +317,9 @@ std::optional<BootTime> LockManager::Core::decide_due() {
     return next;
 }
 
-// Returns the next tick. Waits that are due are served first, in decisions of their own and few at
-// a time, so that their responses do not wait for the commit of many others or of cleanup. Cleanup
-// gets a tick after a limited number of these.
+// Returns the next tick. If waits are due, the tick serves only a few of them and does no cleanup,
+// so that their responses do not wait for a large commit. After a limited number of such ticks, the
+// next tick does cleanup.
 Tick LockManager::Core::next_tick(BootTime now, bool search) {
     Tick tick;
     tick.search = search;
@@ -447,8 +447,8 @@ std::optional<BootTime> LockManager::Core::work() {
         const bool awaited = deliveries.has_committing() || watched;
         if (defer_is_over() || own) last = commits.all_deferred();
         if (awaited) last = commits.all_written();
-        // Even with Durability::written: decisions that use numbers beyond the durable reservation
-        // are synced.
+        // This is necessary even with Durability::written, because decisions that use numbers
+        // beyond the durable reservation are synced.
         if (awaited || own) durable_last = commits.all_durable();
     }
     [[maybe_unused]] const auto written = durable(last);

@@ -51,8 +51,9 @@ public:
     // Returns the time of the next check, or `due` if that is earlier and there is no stall.
     std::optional<BootTime> next_wake(std::optional<BootTime> due) const;
 
-    // In the state "stalled", defers a request unless it is a renewal. Returns false if the request
-    // must be decided now. For a renewal, also sets RenewSession::as_of in the state "stalled".
+    // In the state "stalled", defers the request and returns true. A renewal is not deferred:
+    // defer() sets its RenewSession::as_of and returns false. In the state "running", does nothing
+    // and returns false. If defer() returns false, the caller must decide the request now.
     bool defer(Event& event, Ticket ticket, LockService::Completion& done);
     // Defers a CancelWait or a Disconnect.
     void defer(Event event);

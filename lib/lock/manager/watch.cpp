@@ -2,7 +2,7 @@
 // required.
 //
 // Any thread that reads the log publishes events first. A decision calls the manager's thread only
-// if a client is watching; the thread then makes the commits durable that no other thread does.
+// if a client is watching. That thread then makes a commit durable if no other thread does so.
 #include <algorithm>
 #include <thread>
 #include <utility>

@@ -148,7 +148,7 @@ std::optional<Error> check_rights(const LockClass& lock_class) {
     if (!lock_class.steal_by.empty() && lock_class.steal == StealPolicy::never) {
         return invalid(lock_class,
                        "steal_by needs a steal policy that allows steals: give anyone, idle or "
-                       "ask, which then apply to steal_by only");
+                       "ask; the policy then applies only to the users and groups in steal_by");
     }
     return std::nullopt;
 }
@@ -242,7 +242,8 @@ std::optional<Error> check_class(const LockClass& lock_class) {
     if (lock_class.permits > 0 && !lock_class.dependants.empty()) {
         return invalid(
             lock_class,
-            "a class with permits cannot have dependants: its resources are never locked to edit");
+            "a class with permits cannot have dependants: they are locked only with a resource "
+            "that is locked in write or exclusive");
     }
     for (const Dependant& dependant : lock_class.dependants) {
         if (auto error = check_name("dependant", dependant.resource)) return error;

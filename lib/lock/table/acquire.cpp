@@ -20,9 +20,9 @@ using lock_model::Wait;
 
 namespace {
 
-// Returns a value greater than any length of a name and any value of `held`. In a request without
-// `modes` one of these is hashed at the same position, so the fingerprints of the two requests
-// differ.
+// Returns a value that is greater than the length of any name and than any value of `held`. A
+// request without `modes` hashes one of these at the position at which a request with `modes`
+// hashes this value. Therefore, the fingerprints of the two requests differ.
 std::uint64_t fingerprint_of(const std::vector<Mode>& modes) {
     std::uint64_t value = 1;
     for (const Mode mode : modes) value = value * 4 + static_cast<std::uint64_t>(mode);
@@ -341,7 +341,7 @@ bool LockTable::Core::check_own_holds(Ticket to, Session& session,
                     held == Held::refuse ? "this session already holds the resource: release or "
                                            "convert that grant, or join it"
                                          : "this session already holds a requested resource, but "
-                                           "no single grant of it covers all of the request");
+                                           "none of its grants covers the whole request");
         error.grant = same->id;
         refuse(to, std::move(error));
         return true;
@@ -351,7 +351,8 @@ bool LockTable::Core::check_own_holds(Ticket to, Session& session,
 }
 
 void LockTable::Core::use_own_grant(Ticket to, Session& session, Grant& cover, Held held) {
-    // This response delivers the grant too, so it must outlive the loss of an earlier response.
+    // This response also delivers the grant. Therefore, the grant must not be released if an
+    // earlier response is reported as lost.
     if (held == Held::join) cover.confirmed = true;
     if (held == Held::count) {
         ++extra_of(cover).count;

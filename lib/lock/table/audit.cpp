@@ -23,9 +23,9 @@ public:
             return bad == nullptr;
         });
         if (bad != nullptr) return std::string(bad) + " at \"" + std::string(where) + "\"";
-        if (marks_ != core_.hold_marks.subtrees) return "subtree marks miscounted";
+        if (marks_ != core_.hold_marks.subtrees) return "the number of subtree locks is wrong";
         if (exclusive_ != core_.hold_marks.exclusive.state().holds)
-            return "exclusive holds miscounted";
+            return "the number of exclusive holds is wrong";
         if (auto wrong = check_waits()) return wrong;
         return check_sessions();
     }
@@ -43,14 +43,14 @@ private:
             marks_ += hold->subtree ? 1 : 0;
             exclusive_ += hold->mode == Mode::exclusive ? 1 : 0;
             permits += live(*hold) ? hold->permits : 0;
-            if (hold->resource != &at) return "a hold of another resource";
-            if (!core_.grants.contains(hold->grant)) return "a hold of no grant";
-            if (conflict_of(at, *hold)) return "two holders in conflict";
+            if (hold->resource != &at) return "a hold belongs to another resource";
+            if (!core_.grants.contains(hold->grant)) return "a hold belongs to no grant";
+            if (conflict_of(at, *hold)) return "two sessions hold conflicting locks";
         }
-        if (holds != at.holds || strong != at.strong) return "holds miscounted";
+        if (holds != at.holds || strong != at.strong) return "the number of holds is wrong";
         if (permits > 0 && permits > core_.classes.of(at.name()).permits)
-            return "too many permits given";
-        if (!at.needed(core_.now.boot) && !at.extra) return "a resource kept for nothing";
+            return "more permits are held than the class has";
+        if (!at.needed(core_.now.boot) && !at.extra) return "an unused resource was not removed";
         return nullptr;
     }
 
@@ -76,10 +76,10 @@ private:
     const char* check_queue(const Resource& at) {
         const WaitLock* before = nullptr;
         for (const WaitLock* lock = at.queue(); lock != nullptr; lock = lock->next) {
-            if (lock->previous != before) return "a queue linked wrongly";
+            if (lock->previous != before) return "a queue is linked incorrectly";
             if (before != nullptr && before->wait != lock->wait &&
                 !before->wait->before(*lock->wait))
-                return "a queue out of order";
+                return "a queue is not in order";
             marks_ += lock->requested->subtree ? 1 : 0;
             ++queued_;
             if (before != nullptr && before->wait->session != lock->wait->session) {
@@ -87,7 +87,7 @@ private:
             }
             before = lock;
         }
-        if (at.extra && at.extra->last != before) return "a queue without its end";
+        if (at.extra && at.extra->last != before) return "the end of a queue is wrong";
         return nullptr;
     }
 
@@ -97,17 +97,17 @@ private:
         for (const Wait* wait = core_.waits.oldest(); wait != nullptr; wait = wait->younger) {
             ++listed;
             requested_locks += wait->locks.size();
-            if (core_.waits.find(wait->ticket) != wait) return "a wait under another's ticket";
+            if (core_.waits.find(wait->ticket) != wait) return "a wait is not found by its ticket";
             const Conflicts conflicts = core_.find_conflicts(*wait);
             // No waiter may be grantable, unless time has made it so: then its timer is due.
             const bool due = wait->timer.armed() && wait->timer.at <= core_.now.boot;
             if (!conflicts.blocked && !due && !core_.sessions.has_ending()) {
                 return "a waiter of " + wait->session->principal + " could be granted";
             }
-            if (!core_.find_cycle(*wait->session).empty()) return "a deadlock stands";
+            if (!core_.find_cycle(*wait->session).empty()) return "there is a deadlock";
         }
-        if (listed != core_.waits.size()) return "a wait in no list";
-        if (requested_locks != queued_) return "queues and waits disagree";
+        if (listed != core_.waits.size()) return "a wait is missing in the list of waits";
+        if (requested_locks != queued_) return "the queues do not match the waits";
         return std::nullopt;
     }
 
@@ -117,14 +117,15 @@ private:
             std::uint64_t of_session = 0;
             for (const Grant* grant = session->first; grant != nullptr; grant = grant->next)
                 ++of_session;
-            if (of_session != session->grants) return "a session's grants miscounted";
+            if (of_session != session->grants) return "the number of grants of a session is wrong";
             const auto followed = followed_.find(session.get());
             if (session->followed != (followed == followed_.end() ? 0 : followed->second)) {
-                return "those behind a session's waits miscounted";
+                return "the number of waits that follow the waits of a session is wrong";
             }
             held += of_session;
         }
-        if (held != core_.grants.size()) return "grants and sessions disagree";
+        if (held != core_.grants.size())
+            return "the grants of the sessions do not match the index of grants";
         if (auto wrong = check_ages()) return wrong;
         return check_usage();
     }
@@ -133,13 +134,16 @@ private:
         std::size_t held = 0;
         const Grant* before = nullptr;
         for (const Grant* grant = core_.by_age.oldest(); grant != nullptr; grant = grant->younger) {
-            if (grant->older.get() != before) return "the order of grants linked wrongly";
-            if (before != nullptr && before->id >= grant->id) return "a grant out of order";
+            if (grant->older.get() != before)
+                return "the list of grants by age is linked incorrectly";
+            if (before != nullptr && before->id >= grant->id)
+                return "the list of grants by age is not in order";
             before = grant;
             ++held;
         }
-        if (core_.by_age.youngest() != before) return "the order of grants without its end";
-        if (held != core_.grants.size()) return "a grant that is not in the order of grants";
+        if (core_.by_age.youngest() != before)
+            return "the end of the list of grants by age is wrong";
+        if (held != core_.grants.size()) return "a grant is missing in the list of grants by age";
         return std::nullopt;
     }
 
@@ -161,9 +165,10 @@ private:
             }
         }
         for (const auto& [uid, usage] : found) {
-            if (!(core_.usage.of(uid) == usage)) return "what a user has is miscounted";
+            if (!(core_.usage.of(uid) == usage)) return "the recorded usage of a user is wrong";
         }
-        if (core_.usage.all().size() != found.size()) return "a user without sessions is counted";
+        if (core_.usage.all().size() != found.size())
+            return "usage is recorded for a user without sessions";
         return std::nullopt;
     }
 

@@ -105,7 +105,8 @@ Conflicts LockTable::Core::find_conflicts_of_any(const Session& session,
     for (std::size_t i = 0; i < alternatives.size(); ++i) {
         const auto locks = requested_locks.subspan(alternatives[i].first, alternatives[i].count);
         if (const Hold* own = own_hold(session, *locks.front().resource)) {
-            // When it ends, the request is examined in its turn, before later ones of the queue.
+            // If this hold expires, the request must be examined at its place in the queue, before
+            // later requests.
             all.recheck_at = std::min({all.recheck_at, session.deadline, own->grant->cap()});
             continue;
         }
@@ -183,8 +184,8 @@ void LockTable::Core::add_permits(const RequestedLock& requested, Conflicts& con
 void LockTable::Core::add_closures(const Resource& at, Conflicts& conflicts) const {
     if (at.extra && at.extra->closed_until > now.boot)
         add_closure(at.extra->closed_until, conflicts);
-    // An expired grant that is not cleaned up yet may still close its name when it ends, for every
-    // session.
+    // The end of an expired grant may close its resource for every session. This must be taken into
+    // account even if the grant has not been cleaned up yet.
     if (at.holds == 0) return;
     const bool may_close =
         hold_marks.grants_with_min_hold > 0 || (!classes.empty() && closes(classes.of(at.name())));
@@ -204,8 +205,8 @@ void LockTable::Core::add_holds(const Session& session, const RequestedLock& req
         if (requested.permits > 0 && &at == requested.resource) return;
         if (requested.mode == Mode::read && at.strong == 0) return;
         for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            // One conflict suffices unless they are to be listed: the request cannot be granted
-            // before that hold has ended, and is examined again then.
+            // One conflict suffices unless the conflicts have to be listed: the request cannot be
+            // granted before this hold has ended, and is examined again then.
             if (conflicts.blocked && conflicts.collect == Collect::nothing) return;
             if (!only_subtree || hold->subtree) add_hold(session, requested, *hold, conflicts);
         }

@@ -378,9 +378,9 @@ private:
 
 std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const Grant* moved,
                                                    const Wait* new_wait) const {
-    // No session can wait for one that holds no locks if its only wait has just been appended to
-    // the queues, or if no other session's wait directly follows one of its waits in any queue and
-    // there are no subtree locks.
+    // If the start session holds no locks, no session can wait for it in two cases: its only wait
+    // has just been appended to the queues; or no wait of another session directly follows one of
+    // its waits in a queue, and there are no subtree locks.
     const bool appended =
         start.waits.empty() || (start.waits.size() == 1 && start.waits.front()->priority == 0);
     const bool last = start.followed == 0 && hold_marks.subtrees == 0;
@@ -388,8 +388,10 @@ std::vector<CycleStep> LockTable::Core::find_cycle(const Session& start, const G
     return CycleSearch(*this, start, moved).run(new_wait);
 }
 
-// A waiter that is overtaken waits for the session of the request, which may wait for it with
-// another request. The same waiters have an edge to an entry in the queue at the same place.
+// If the request is granted, the waiters that it overtakes wait for its session. That session may
+// already wait for one of them, with another request. To find such a cycle, the function
+// temporarily enqueues an imagined wait at the place of the request: exactly the overtaken waiters
+// have an edge to this wait.
 std::vector<CycleStep> LockTable::Core::cycle_when_granted(
     Session& session, std::span<const RequestedLock> requested_locks, std::uint32_t priority) {
     if (priority == 0 || session.waits.empty()) return {};

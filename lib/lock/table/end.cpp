@@ -506,7 +506,7 @@ void LockTable::Core::handle(const Transfer& request) {
     // The new grant keeps the cap of the old one. Otherwise sessions could hold a lock forever by
     // transferring it to each other.
     if (cap < given.cap()) remember_cap(given, max_hold, cap);
-    // As that of the class, it counts from the transfer.
+    // The time begins at the transfer, as for the `min_hold` of the class.
     remember_min_hold(given, min_hold);
     write_grant(given);
     answer(ticket, view(given));

@@ -25,7 +25,7 @@ void LockTable::Core::give_back(const UndeliveredGrant& undelivered) {
         return end_session(*grant.session,
                            {Outcome::released, {}, std::string(response_lost), now.wall});
     }
-    // The lost response counted a grant that an earlier one had delivered.
+    // An earlier response has delivered the grant; the lost one only reported a greater count.
     if (grant.count() > 0) {
         --grant.extra->count;
         return write_grant(grant);

@@ -78,8 +78,8 @@ void LockTable::Core::handle(const DeleteClass& request) {
     if (found->draining) {
         return refuse(ticket, {ErrorCode::invalid_argument,
                                "the class \"" + request.pattern +
-                                   "\" is drained, and its resources could be locked without it: "
-                                   "resume it first"});
+                                   "\" is drained; without the class, its resources could be "
+                                   "locked: resume the class before you delete it"});
     }
     const LockClass gone = *found;
     ClassTable after = classes;

@@ -18,10 +18,10 @@ using lock_model::Session;
 
 namespace {
 
-// The number of locks that one step examines, plus at most one part of the table, or the number of
-// rows that it makes. Takes one or two milliseconds.
+// A step either examines locks or makes rows. It ends when it has examined or made this number of
+// them, but examines each part of the table as a whole. This takes one or two milliseconds.
 constexpr std::size_t locks_a_step = 2048;
-// Smaller, because a row of a session takes longer.
+// The same for sessions. The number is smaller because making the row of a session takes longer.
 constexpr std::size_t sessions_a_step = 512;
 
 std::optional<LockPosition> parse_lock_position(std::string_view next) {

@@ -39,8 +39,8 @@ namespace {
 constexpr std::size_t searched_a_step = 512;
 // The timer of a session fires early by less than this; see arm_session().
 constexpr std::chrono::milliseconds max_lead{4};
-// At most this many early timers are rearmed exactly. If there are more, the rest keep their order,
-// and the sweep examines them again after `early_pause`.
+// A sweep sets at most this number of timers that have fired early to their exact times. The others
+// keep their order, and the sweep examines them again after `early_pause`.
 constexpr std::size_t max_early = 64;
 constexpr std::chrono::microseconds early_pause{250};
 
@@ -478,7 +478,8 @@ void LockTable::Core::recheck_own(const Wait& head, const Resource& at) {
                    other.mode == requested.mode && other.permits == requested.permits &&
                    other.subtree == requested.subtree;
         });
-        // More kinds than this are rare; waits beyond the limit are examined without need.
+        // A session rarely has more than eight kinds of waits. All waits of further kinds are
+        // examined, even if that is unnecessary.
         if (!again && seen.size() < 8) seen.push_back(&wait);
         return !again;
     };
@@ -563,8 +564,8 @@ void LockTable::Core::sweep_sessions(std::size_t budget) {
 
 void LockTable::Core::search() {
     serve_queues();
-    // While ended grants have not been cleaned up or timers are due, some waiters may be grantable
-    // that will be served with those.
+    // Do not search while ended grants have not been cleaned up or timers are due. A waiter that
+    // can be granted because of them is not a find: it will be served when they are handled.
     if (sessions.has_ending()) return;
     if (!timers.waits.empty() && timers.waits.top().at <= now.boot) return;
     Wait* wait = waits.search_from();

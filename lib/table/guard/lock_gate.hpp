@@ -38,7 +38,8 @@ public:
     // The state before a read; see check_read().
     struct ReadMark {
         std::uint64_t changes = 0;
-        // If true, the read could be refused, and its resources must be recorded.
+        // Whether any resource was locked in mode `exclusive`. If true, check_read() may refuse the
+        // read, so the caller must record the resources of the items that it reads.
         bool any = false;
     };
     struct PlainRead {

@@ -45,10 +45,10 @@ inline constexpr int family_count = 5;
 
 // The minimum durability that a commit has after Storage::wait() for it has returned.
 enum class Durability : std::uint8_t {
-    // The commit need not be written yet. It is written together with another queued batch or, if
-    // there is none, by the wait() for it. A crash before the write loses the commit. The lock
-    // manager calls this wait() after a millisecond, so that the commit can be written together
-    // with another batch in the meantime.
+    // The commit may still be unwritten: another thread then writes it soon, together with other
+    // commits. If no other thread will write, wait() itself writes the commit. A crash before the
+    // write loses the commit. The lock manager calls wait() for a deferred commit only after a
+    // millisecond, so that another thread can write the commit in the meantime.
     deferred,
     // The operating system has accepted the commit, which survives the end of the process.
     written,
@@ -220,8 +220,8 @@ public:
         return wait(number, Durability::durable);
     }
 
-    // Returns whether the commit is as durable as `durability` requires, or the store has failed
-    // (failure()). Always returns true for `deferred`, which requires nothing. Never blocks.
+    // Returns true if the commit is as durable as `durability` requires, or if the store has failed
+    // (see failure()). Always returns true for `deferred`, which requires nothing. Never blocks.
     virtual bool done(CommitNumber number, Durability durability) const = 0;
 
     // Returns whether a commit must wait for a device before it is durable. False for a store in
@@ -258,9 +258,10 @@ public:
 
     // Returns the number of bytes at the end of the log that were damaged or incomplete after the
     // last crash, and were therefore discarded when the store was opened. Usually, these bytes
-    // belong to commits that were not synced. If the disk damaged synced data during a power cut,
-    // they can also belong to the commits of the last sync: only a later commit would have recorded
-    // in the log that this sync had completed. Returns 0 for a store that is not on a disk.
+    // belong to commits that were not synced. They can also belong to the commits of the last sync,
+    // if the disk damaged synced data during a power cut. The log does not show that these commits
+    // were synced, because the completion of a sync is recorded in the log only by a later commit.
+    // Returns 0 for a store that is not on a disk.
     virtual std::uint64_t discarded_log_bytes() const { return 0; }
 
     // Returns the current statistics. Reads no data of the store.
