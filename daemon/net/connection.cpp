@@ -1,9 +1,6 @@
 #include "daemon/net/connection.hpp"
 
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -83,9 +80,7 @@ std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, cons
 
 Connection::Connection(int socket, std::shared_ptr<ClientChannel> channel, IoThread& thread,
                        const Side& side)
-    : socket_(socket),
-      channel_(std::move(channel)),
-      report_(socket, channel_.get()),
+    : client_(socket, std::move(channel)),
       thread_(thread),
       traffic_(side.traffic),
       uid_(side.caller.uid),
@@ -99,7 +94,6 @@ Connection::Connection(int socket, std::shared_ptr<ClientChannel> channel, IoThr
 }
 
 Connection::~Connection() {
-    if (!channel_) ::close(socket_);
     keep_connection();
     if (counted_busy_) --traffic_.busy;
     traffic_.users.remove(uid_);
@@ -117,9 +111,7 @@ void Connection::end_if_silent() {
 bool Connection::has_unread() const {
     if (closed_ || held_up_ || input_over_ || discarding_ || closing_) return false;
     if (conversation_ && conversation_->paused()) return true;
-    if (channel_) return channel_->has_unread();
-    int bytes = 0;
-    return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > 0;
+    return client_.has_unread();
 }
 
 // Returns a conversation for the protocol that the first byte indicates.
@@ -141,13 +133,18 @@ std::shared_ptr<Conversation> Connection::begin(char first) {
     return std::make_shared<HttpConversation>(client_session_, post, output_ready, services_);
 }
 
+bool Connection::watch(std::uint32_t events) {
+    interest_ = events;
+    return client_.watch(thread_, shared_from_this(), events);
+}
+
 // ---- Called by the IoThread ----
 
 void Connection::ready(std::uint32_t events) {
     if (closed_) return;
     const bool failed = (events & EPOLLERR) != 0;
     const bool closed = (events & EPOLLHUP) != 0;
-    if (failed) report_.note_error();
+    if (failed) client_.report().note_error();
     if (closing_) return await_close(closed);
     if (blocked_ && (events & EPOLLOUT) != 0) want_to_send();
     if (discarding_) return discard();
@@ -157,8 +154,8 @@ void Connection::ready(std::uint32_t events) {
     if (reads) return read(closed || failed);
     if (closed || failed) return hang_up();
     // The client has closed its sending side, but may still read.
-    if ((events & EPOLLRDHUP) != 0 && !report_.input_ended()) {
-        report_.note_end_of_input();
+    if ((events & EPOLLRDHUP) != 0 && !client_.report().input_ended()) {
+        client_.report().note_end_of_input();
         client_session_->stop_waiting();
         update_interest();
     }
@@ -196,30 +193,6 @@ void Connection::remind() {
     schedule_reminder();
 }
 
-// ---- The socket, or the channel of a relay ----
-
-bool Connection::watch(std::uint32_t events) {
-    interest_ = events;
-    if (!channel_) return thread_.watch(socket_, shared_from_this(), events);
-    channel_->watch(shared_from_this(), events);
-    return true;
-}
-
-ssize_t Connection::receive(std::span<char> buffer) {
-    if (channel_) return channel_->receive(buffer);
-    return ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
-}
-
-ssize_t Connection::send_bytes(std::string_view bytes) {
-    if (channel_) return channel_->send(bytes);
-    return ::send(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-void Connection::end_output() {
-    if (channel_) return channel_->end_output();
-    ::shutdown(socket_, SHUT_WR);
-}
-
 // ---- Reading ----
 
 // `closed`: the client has closed its socket, or the socket has reported an error.
@@ -227,14 +200,14 @@ void Connection::read(bool closed) {
     auto& buffer = read_buffer();
     // Input that cannot be processed yet must be kept, so little is read for a user at its limit.
     const auto wanted = services_.buffers->full() ? small_buffer : buffer.size();
-    const auto size = receive(std::span(buffer).first(wanted));
+    const auto size = client_.receive(std::span(buffer).first(wanted));
     if (size > 0) return process_input({buffer.data(), static_cast<std::size_t>(size)});
     if (size == 0) {
-        report_.note_end_of_input();
+        client_.report().note_end_of_input();
         return closed ? hang_up() : end_of_input();
     }
     if (would_block()) return;
-    report_.note_error();
+    client_.report().note_error();
     hang_up();
 }
 
@@ -272,10 +245,10 @@ void Connection::end_of_input() {
 
 void Connection::discard() {
     auto& buffer = read_buffer();
-    const auto size = receive(buffer);
+    const auto size = client_.receive(buffer);
     if (size > 0 || (size < 0 && would_block())) return;
-    if (size == 0) report_.note_end_of_input();
-    if (size < 0) report_.note_error();
+    if (size == 0) client_.report().note_end_of_input();
+    if (size < 0) client_.report().note_error();
     hang_up();
 }
 
@@ -294,11 +267,11 @@ void Connection::write() {
             sending_ = conversation_->take_output();
             sent_ = 0;
         }
-        const auto size = send_bytes(std::string_view(sending_).substr(sent_));
+        const auto size = client_.send(std::string_view(sending_).substr(sent_));
         if (size < 0 && !would_block()) {
             // EPIPE on a Unix socket means only that the client has closed it: if the client has
             // left something unread, the socket reports another error as well.
-            if (errno != EPIPE || report_.is_tcp()) report_.note_error();
+            if (errno != EPIPE || client_.report().is_tcp()) client_.report().note_error();
             return hang_up();
         }
         if (size > 0) {
@@ -340,12 +313,12 @@ void Connection::sent_all() {
 // client closes its socket.
 void Connection::finish() {
     if (closing_) return;
-    const bool unknown = client_session_->has_unconfirmed() && !report_.all_read();
-    if (!unknown || report_.failed()) return hang_up();
+    const bool unknown = client_session_->has_unconfirmed() && !client_.report().all_read();
+    if (!unknown || client_.report().failed()) return hang_up();
     closing_ = true;
     // After both ends of a TCP connection are closed, the kernel does not report a reset any more.
-    const bool half_closed = report_.is_tcp() && report_.input_ended();
-    if (!half_closed) end_output();
+    const bool half_closed = client_.report().is_tcp() && client_.report().input_ended();
+    if (!half_closed) client_.end_output();
     remind_in(half_closed ? max_close_wait_half_closed : max_close_wait);
     auto& others = closing_connections();
     others.push_back(weak_from_this());
@@ -358,9 +331,9 @@ void Connection::finish() {
 }
 
 void Connection::await_close(bool closed) {
-    if (report_.all_read() || report_.failed()) return hang_up();
-    if (!report_.is_tcp()) return;
-    if (!report_.input_ended()) return discard();
+    if (client_.report().all_read() || client_.report().failed()) return hang_up();
+    if (!client_.report().is_tcp()) return;
+    if (!client_.report().input_ended()) return discard();
     if (closed) hang_up();
 }
 
@@ -377,17 +350,16 @@ void Connection::update_interest() {
     if (closing_) {
         // A Unix socket also reports that the client has read something. Without EPOLLET, it would
         // report EPOLLHUP all the time if the client has closed its sending side.
-        if (!report_.is_tcp()) wanted = EPOLLOUT | EPOLLET;
-        if (report_.is_tcp() && !report_.input_ended()) wanted = EPOLLIN;
+        if (!client_.report().is_tcp()) wanted = EPOLLOUT | EPOLLET;
+        if (client_.report().is_tcp() && !client_.report().input_ended()) wanted = EPOLLIN;
     } else if (discarding_ || !(held_up_ || input_over_)) {
         wanted |= EPOLLIN;
     }
-    if (held_up_ && !closing_ && !report_.input_ended()) wanted |= EPOLLRDHUP;
+    if (held_up_ && !closing_ && !client_.report().input_ended()) wanted |= EPOLLRDHUP;
     if (blocked_) wanted |= EPOLLOUT;
     if (wanted == interest_) return;
     interest_ = wanted;
-    if (channel_) return channel_->change(wanted);
-    thread_.change(socket_, wanted);
+    client_.change(thread_, wanted);
 }
 
 void Connection::update_busy() {
@@ -455,13 +427,8 @@ void Connection::hang_up() {
     closed_ = true;
     keep_connection();
     update_busy();
-    client_session_->hang_up(conversation_ ? report_.read_of(conversation_->sent()) : 0);
-    if (channel_) {
-        channel_->forget();
-    } else {
-        ::shutdown(socket_, SHUT_RDWR);
-        thread_.forget(socket_);
-    }
+    client_session_->hang_up(conversation_ ? client_.report().read_of(conversation_->sent()) : 0);
+    client_.hang_up(thread_);
     // Responses that are made from now on are discarded.
     thread_.free_soon(std::move(conversation_));
 }

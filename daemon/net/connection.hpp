@@ -19,18 +19,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "daemon/api/status_pages.hpp"
 #include "daemon/net/arrival_gate.hpp"
 #include "daemon/net/client_channel.hpp"
+#include "daemon/net/client_socket.hpp"
 #include "daemon/net/conversation.hpp"
 #include "daemon/net/http_conversation.hpp"
 #include "daemon/net/idle_connections.hpp"
 #include "daemon/net/io_thread.hpp"
-#include "daemon/net/socket_report.hpp"
 #include "daemon/net/transfer_limits.hpp"
 
 namespace rocklock {
@@ -59,7 +58,7 @@ public:
     static std::shared_ptr<Connection> start(std::shared_ptr<ClientChannel> channel,
                                              IoThread& thread, const Side& side);
 
-    // If `channel` is null, the connection uses the socket; otherwise, the socket is -1.
+    // The first two arguments are those of ClientSocket.
     Connection(int socket, std::shared_ptr<ClientChannel> channel, IoThread& thread,
                const Side& side);
     Connection(const Connection&) = delete;
@@ -84,9 +83,6 @@ private:
 
     std::shared_ptr<Conversation> begin(char first);
     bool watch(std::uint32_t events);
-    ssize_t receive(std::span<char> buffer);
-    ssize_t send_bytes(std::string_view bytes);
-    void end_output();
     void read(bool closed);
     void process_input(std::string_view bytes);
     void end_of_input();
@@ -108,9 +104,7 @@ private:
     void hang_up();
     void keep_connection();
 
-    const int socket_;
-    const std::shared_ptr<ClientChannel> channel_;
-    SocketReport report_;
+    ClientSocket client_;
     IoThread& thread_;
     Traffic& traffic_;
     const UserId uid_;

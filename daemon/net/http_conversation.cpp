@@ -332,8 +332,9 @@ void HttpConversation::ask_read(Result<Call> read, std::uint64_t number, std::si
         if (!reserved->counted.try_set(bytes.reserved())) return answer(number, limit_answer());
     }
     if (may_take_long(read->body)) keep_back(number);
+    const auto foreign = client_session_->foreign_reply();
     client_session_->ask(*std::move(read), call_number(number),
-                         [weak = weak_from_this(), number, bytes,
+                         [weak = weak_from_this(), number, bytes, foreign,
                           reserved = std::move(reserved)](const Result<Reply>& reply) {
                              const auto self = weak.lock();
                              if (!self) return;
@@ -341,7 +342,9 @@ void HttpConversation::ask_read(Result<Call> read, std::uint64_t number, std::si
                              // connection's thread only sends it.
                              ServiceAnswer answer;
                              answer.status = reply ? 200 : http_status(reply.error().code);
-                             answer.body = reply ? write_reply(*reply) : write_error(reply.error());
+                             answer.body = reply
+                                               ? write_reply(*reply, foreign ? &*foreign : nullptr)
+                                               : write_error(reply.error());
                              const bool may_discard = bytes.may_discard(answer.body.size(), !reply);
                              self->made(number, std::move(answer),
                                         may_discard ? IfFull::replace : IfFull::keep, reserved);

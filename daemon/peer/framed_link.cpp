@@ -1,6 +1,7 @@
 #include "daemon/peer/framed_link.hpp"
 
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -45,6 +46,11 @@ void FramedLink::send(LinkFrame type, ChannelNumber channel, std::string_view pa
     if (!open_) return;
     append_frame(output_, type, channel, payload);
     if (!std::exchange(send_pending_, true)) thread_.send_soon(shared_from_this());
+}
+
+bool FramedLink::has_unread() const {
+    int bytes = 0;
+    return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
 void FramedLink::close() {

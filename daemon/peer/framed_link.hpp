@@ -45,6 +45,8 @@ public:
     // link.
     void close();
     bool is_open() const { return open_; }
+    // Returns true if the kernel has received bytes that were not read yet. Thread-safe.
+    bool has_unread() const;
     IoThread& thread() const { return thread_; }
 
     void ready(std::uint32_t events) override;

@@ -93,6 +93,8 @@ Result<PeerNodes::Rule> PeerNodes::parse_line(std::string_view line) {
     }
     rule.certificate = word;
     rule.node = node_named(word);
+    bool limited = false;
+    bool with_tables = false;
     while (words >> word) {
         const auto equals = word.find('=');
         const auto name = word.substr(0, equals);
@@ -103,13 +105,19 @@ Result<PeerNodes::Rule> PeerNodes::parse_line(std::string_view line) {
         } else if (name == "resources") {
             rule.node.prefixes = split(value, ',');
             std::erase(rule.node.prefixes, "");
+            limited = true;
         } else if (name == "rights") {
             if (auto set = set_rights(value, rule.node); !set) return std::move(set).error();
+            with_tables = rule.node.may_use_tables;
         } else {
             return invalid("unknown member '" + name +
                            "': the members are certificate, resources and rights");
         }
     }
+    if (limited && with_tables) {
+        return invalid("a node with resources cannot have the right 'tables'");
+    }
+    if (limited) rule.node.may_use_tables = false;
     return rule;
 }
 

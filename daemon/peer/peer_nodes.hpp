@@ -7,9 +7,11 @@
 //
 //     certificate   The common name, or a DNS name, in the certificate of the node. The default is
 //                   the name of the node.
-//     resources     The prefixes of the resources and tables that the clients may use. The default
-//                   is all resources and tables.
-//     rights        `locks`, `tables` or both, separated by a comma. The default is both.
+//     resources     The prefixes of the resources that the clients may use. The default is all
+//                   resources. Clients of a node with this member may not use tables, and may not
+//                   make calls that concern all resources.
+//     rights        `locks`, `tables` or both, separated by a comma. The default is both, or
+//                   `locks` if `resources` is given.
 #pragma once
 
 #include <memory>

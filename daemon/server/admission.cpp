@@ -16,6 +16,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "daemon/support/admin_group.hpp"
+#include "service/node_rights.hpp"
 
 namespace rocklock {
 namespace {
@@ -165,6 +166,10 @@ void Admission::admit(std::shared_ptr<ClientChannel> channel, const Caller& call
 Connection::Side Admission::side_of(const Caller& caller, bool tcp) {
     HttpServices services = uses_.services;
     services.tcp = tcp;
+    if (caller.node && !caller.node->may_use_tables) services.tables = nullptr;
+    if (caller.node && !caller.node->may_use_tables) services.edits = nullptr;
+    // The pages show all resources.
+    if (caller.node && !may_name_all(*caller.node)) services.pages = nullptr;
     return {caller,     services,           uses_.dispatcher, uses_.traffic, &idle_connections_,
             &arrivals_, uses_.stall_timeout};
 }

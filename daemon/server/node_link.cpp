@@ -18,8 +18,12 @@ constexpr std::uint64_t credit_step = first_credit / 4;
 
 // ---- NodeLink ----
 
+// A channel and its connection own each other, so one of these references must be removed.
 NodeLink::~NodeLink() {
-    for (const auto& [number, channel] : channels_) channel->link_ = nullptr;
+    for (const auto& [number, channel] : channels_) {
+        channel->link_ = nullptr;
+        channel->served_.reset();
+    }
 }
 
 bool NodeLink::receive(const DecodedFrame& frame) {

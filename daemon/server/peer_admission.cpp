@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -87,6 +88,13 @@ void PeerAdmission::close() {
     for (auto& acceptor : acceptors_) acceptor->close(ignored);
 }
 
+bool PeerAdmission::has_unread() const {
+    return std::any_of(links_.begin(), links_.end(), [](const auto& weak) {
+        const auto link = weak.lock();
+        return link && link->has_unread();
+    });
+}
+
 asio::awaitable<void> PeerAdmission::accept_loop(Acceptor& acceptor) {
     boost::system::error_code error;
     asio::steady_timer pause(uses_.control);
@@ -169,6 +177,8 @@ void PeerAdmission::start_link(int socket, std::unique_ptr<TlsChannel> channel,
     auto& thread = *uses_.threads[next_thread_++ % uses_.threads.size()];
     const auto link = std::make_shared<FramedLink>(socket, std::move(channel), thread);
     auto* const raw = link.get();
+    std::erase_if(links_, [](const auto& earlier) { return earlier.expired(); });
+    links_.push_back(link);
     NodeLink::Uses uses;
     uses.opened = [this, node, &thread](const std::shared_ptr<RelayedChannel>& client_channel,
                                         const ClientIdentity& client) {

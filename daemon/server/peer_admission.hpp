@@ -57,6 +57,8 @@ public:
     // Accepts connections on the listeners until close().
     void start(std::vector<Listener> listeners);
     void close();
+    // Returns true if a link has received bytes that were not read yet.
+    bool has_unread() const;
 
 private:
     using Protocol = boost::asio::generic::stream_protocol;
@@ -76,6 +78,8 @@ private:
     const Uses uses_;
     const PeerAccess access_;
     std::vector<std::unique_ptr<Acceptor>> acceptors_;
+    // The links that were established, until they are found to have ended.
+    std::vector<std::weak_ptr<FramedLink>> links_;
     // The number of connections that are not links yet.
     int incomplete_ = 0;
     std::size_t next_thread_ = 0;

@@ -343,8 +343,9 @@ void Server::watch_recovered() {
 
 // Runs after a stall: processes the input that clients sent meanwhile, before any lease is judged.
 asio::awaitable<void> Server::catch_up() {
-    co_await drain_sockets(control_, admission_.connections(),
-                           [this] { return admission_.has_waiting_clients(); });
+    co_await drain_sockets(control_, admission_.connections(), [this] {
+        return admission_.has_waiting_clients() || peers_.has_unread();
+    });
     service_.resume();
 }
 

@@ -2,6 +2,7 @@
 #include <utility>
 #include <variant>
 
+#include "client/boot_clock.hpp"
 #include "client/framed_service.hpp"
 
 namespace rocklock {
@@ -56,6 +57,23 @@ void FramedService::count_from_here(Reply& reply, BootTime from) {
     } else if (auto* detail = std::get_if<SessionDetail>(&reply)) {
         detail->session.deadline = deadline_after(from, detail->session.remaining);
         for (Grant& held : detail->grants) count_grant(held, from);
+    }
+}
+
+// Shortens the remaining times of a reply from a machine with another clock.
+void FramedService::shorten_times(Reply& reply) {
+    const auto shorten = [](auto& value) {
+        const auto shorter = without_drift(value.remaining);
+        value.deadline -= value.remaining - shorter;
+        value.remaining = shorter;
+    };
+    if (auto* session = std::get_if<SessionInfo>(&reply)) {
+        shorten(*session);
+    } else if (auto* grant = std::get_if<Grant>(&reply)) {
+        shorten(*grant);
+    } else if (auto* detail = std::get_if<SessionDetail>(&reply)) {
+        shorten(detail->session);
+        for (Grant& held : detail->grants) shorten(held);
     }
 }
 

@@ -269,7 +269,9 @@ void FramedService::take(const Frame& frame) {
         auto read = read_reply_frame(pending.call.body, frame.body);
         if (read) {
             reply = std::move(read->reply);
-            count_from_here(*reply, pending.sent + read->held);
+            if (other_boot_) shorten_times(*reply);
+            const auto held = other_boot_ ? without_drift(read->held) : read->held;
+            count_from_here(*reply, pending.sent + held);
         } else {
             reply = std::move(read).error();
         }

@@ -171,6 +171,7 @@ Result<std::unique_ptr<RemoteService>> FramedService::begin(std::string path, Fr
         auto same =
             check_boot_clock(*pong, clock.boot_id(), before, clock.now().boot, service->path_);
         if (!same) return std::move(same).error();
+        service->other_boot_ = has_other_boot(*pong, clock.boot_id());
     }
     {
         MutexLock lock(service->mutex_);

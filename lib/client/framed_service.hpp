@@ -232,6 +232,7 @@ private:
     void wake();
 
     static void count_from_here(Reply& reply, BootTime from);
+    static void shorten_times(Reply& reply);
     Notifications learn(std::uint64_t number, const PendingCall& pending, Result<Reply>& reply)
         ROCKLOCK_REQUIRES(mutex_);
     void learn_session(const PendingCall& pending, SessionInfo& session,
@@ -256,6 +257,8 @@ private:
     Clock& clock_;
     const RemoteOptions options_;
     const ForkCheck fork_check_{};
+    // Whether the manager has another boot clock than this process.
+    std::atomic<bool> other_boot_{false};
     const int wake_event_;
     struct Callbacks {
         std::function<void(const LostNotice&)> lost;

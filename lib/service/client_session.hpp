@@ -33,6 +33,7 @@
 #include "base/mutex.hpp"
 #include "service/dispatcher.hpp"
 #include "wire/call.hpp"
+#include "wire/call_json.hpp"
 
 namespace rocklock {
 
@@ -47,6 +48,13 @@ public:
     const Caller& caller() const { return caller_; }
     ClientSession(const ClientSession&) = delete;
     ClientSession& operator=(const ClientSession&) = delete;
+
+    // Returns the facts for a reply to a call that arrives now, or nullopt if the client has the
+    // boot clock of the manager.
+    std::optional<ForeignReply> foreign_reply() const {
+        if (!dispatcher_.has_other_boot(caller_)) return std::nullopt;
+        return ForeignReply{caller_.node->host.node, dispatcher_.clock().now().boot};
+    }
 
     // Executes a call of the client. Calls `done` exactly once, on any thread. Only one thread at a
     // time may call ask().

@@ -11,6 +11,7 @@
 #include "base/assert.hpp"
 #include "base/is_one_of.hpp"
 #include "database/end_sessions.hpp"
+#include "service/node_rights.hpp"
 #include "service/process_id.hpp"
 #include "storage/store_copy.hpp"
 
@@ -171,6 +172,18 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
     return start(std::move(call), caller, std::move(done), proven);
 }
 
+namespace {
+
+// Adds the name of the client's node to the reply to a Ping.
+Dispatcher::Done with_node(std::shared_ptr<const RemoteNode> node, Dispatcher::Done done) {
+    return [node = std::move(node), done = std::move(done)](Result<Reply> reply) {
+        if (auto* pong = reply ? std::get_if<Pong>(&*reply) : nullptr) pong->node = node->host.node;
+        done(std::move(reply));
+    };
+}
+
+}  // namespace
+
 std::optional<Ticket> Dispatcher::start(Call call, const Caller& caller, Done done,
                                         ProvenSession* proven) {
     auto binding = prepare(call, caller, proven);
@@ -191,6 +204,9 @@ std::optional<Ticket> Dispatcher::start(Call call, const Caller& caller, Done do
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, WatchRequest>) {
                 return watch(std::move(verb), std::move(done));
             } else {
+                if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, Ping>) {
+                    if (caller.node) done = with_node(caller.node, std::move(done));
+                }
                 answer_query(std::move(call), may_administer(caller), std::move(done));
                 return std::nullopt;
             }
@@ -335,6 +351,9 @@ std::string Dispatcher::name_of(const Caller& caller) const {
 Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller,
                                                 ProvenSession* proven) {
     const bool administrator = may_administer(caller);
+    if (caller.node) {
+        if (auto denied = check_rights(*caller.node, call.body)) return *std::move(denied);
+    }
     Binding binding;
     if (!administrator) {
         if (auto allowed = add_rights(call.body, caller); !allowed)

@@ -186,6 +186,10 @@ public:
     PrincipalRule& principals() { return principals_; }
     // Returns the users of other hosts. A server adds a user before the first call of its client.
     RemoteUsers& remote_users() { return remote_users_; }
+    // Returns whether the caller has another boot clock than the manager.
+    bool has_other_boot(const Caller& caller) const {
+        return caller.node && caller.node->host.boot_id != boot_id_;
+    }
     // Returns the name of the user of the caller, for messages and the audit log.
     std::string name_of(const Caller& caller) const;
 

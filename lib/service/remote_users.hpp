@@ -19,8 +19,8 @@ struct RemoteNode {
     ClientHost host;
     // See node_number().
     std::uint32_t number = 0;
-    // The clients may name only resources and tables whose names begin with one of these prefixes.
-    // The empty prefix permits every name.
+    // The clients may name only resources whose names begin with one of these prefixes. The empty
+    // prefix permits every name.
     std::vector<std::string> prefixes;
     // Whether the clients may use locks and sessions, and tables. They may always query.
     bool may_lock = true;

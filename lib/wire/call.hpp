@@ -206,6 +206,8 @@ struct Pong {
     std::string boot_id{};
     // Whether the disk is almost full, so that new sessions, locks and data are refused.
     bool low_space = false;
+    // The name of the client's node if the client is connected through a relay. Otherwise empty.
+    std::string node{};
 };
 
 struct BackedUp {

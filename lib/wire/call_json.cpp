@@ -34,7 +34,8 @@ class JsonMembers {
 public:
     static constexpr bool reading = false;
 
-    explicit JsonMembers(JsonWriter& json) : json_(json) {}
+    explicit JsonMembers(JsonWriter& json, const ForeignReply* foreign = nullptr)
+        : json_(json), foreign_(foreign) {}
 
     template <typename T>
     void required(std::string_view name, const T& value) {
@@ -57,6 +58,20 @@ public:
     void boot_of_machine(std::string_view name) {
         static const std::string boot = system_clock().boot_id();
         optional(name, boot);
+        if (foreign_ != nullptr) required("Node", foreign_->node);
+    }
+    template <typename T>
+    void boot_deadline(const T& reply) {
+        if (foreign_ == nullptr) return required("DeadlineBootMs", reply.deadline);
+        // `remaining` is rounded down, so the decision may have been a millisecond earlier than the
+        // difference.
+        using std::chrono::milliseconds;
+        const auto held = since_arrival(reply.deadline - reply.remaining) - milliseconds{1};
+        required("HeldMs", std::max(held, milliseconds{0}));
+    }
+    void boot_cap(const Grant& grant) {
+        if (foreign_ == nullptr) return optional("CapBootMs", grant.cap);
+        if (grant.cap) required("CapMs", since_arrival(*grant.cap));
     }
     template <typename T>
     void flat_optional(std::string_view /*name*/, const std::optional<T>& value) {
@@ -122,23 +137,30 @@ private:
         json_.end_array();
     }
 
+    std::chrono::milliseconds since_arrival(BootTime time) const {
+        return std::chrono::floor<std::chrono::milliseconds>(time - foreign_->arrived);
+    }
+
     JsonWriter& json_;
+    // Null for a client with the same boot clock.
+    const ForeignReply* foreign_;
 };
 
 template <typename T>
-std::string written(const T& value) {
+std::string written(const T& value, const ForeignReply* foreign = nullptr) {
     JsonWriter json;
-    JsonMembers(json).write(value);
+    JsonMembers(json, foreign).write(value);
     return json.take();
 }
 
 template <typename T>
-Result<Reply> reply_of(std::string_view json) {
+Result<Reply> reply_of(std::string_view json, bool* is_foreign) {
     T value{};
     FirstProblem problem;
     with_object(json, problem, [&](const boost::json::object& object) {
         JsonReader reader(object, "", false, problem);
         describe(reader, value);
+        if (is_foreign != nullptr) *is_foreign = object.contains("HeldMs");
     });
     if (problem.found()) {
         return Error(ErrorCode::io_error, "the daemon's answer is invalid: " + problem.message());
@@ -168,14 +190,16 @@ std::string write_call(const Call& call) {
     return json.take();
 }
 
-Result<Reply> read_reply(const CallBody& asked, std::string_view json) {
+Result<Reply> read_reply(const CallBody& asked, std::string_view json, bool* is_foreign) {
     return std::visit(
-        [&](const auto& verb) { return reply_of<ReplyTo<std::decay_t<decltype(verb)>>>(json); },
+        [&](const auto& verb) {
+            return reply_of<ReplyTo<std::decay_t<decltype(verb)>>>(json, is_foreign);
+        },
         asked);
 }
 
-std::string write_reply(const Reply& reply) {
-    return std::visit([](const auto& value) { return written(value); }, reply);
+std::string write_reply(const Reply& reply, const ForeignReply* foreign) {
+    return std::visit([&](const auto& value) { return written(value, foreign); }, reply);
 }
 
 std::string write_error(const Error& error) {

@@ -21,12 +21,27 @@ namespace rocklock {
 Result<Call> read_call(Call empty, std::string_view json);
 std::string write_call(const Call& call);
 
+// The additional facts of a reply to a client of another boot, whose boot clock has no relation to
+// that of the manager. The reply contains HeldMs and CapMs, which are times since the arrival of
+// the call, in place of DeadlineBootMs and CapBootMs. The client adds them to the time at which it
+// has sent the call; the result is never later than the true time.
+struct ForeignReply {
+    // The name of the client's node.
+    std::string node;
+    // The time at which the call arrived at the manager.
+    BootTime arrived{};
+};
+
 // Reads the reply to `asked`. Ignores unknown members, because the daemon may be newer than the
 // client.
 //
 // Errors: io_error if `json` is not such a reply.
-Result<Reply> read_reply(const CallBody& asked, std::string_view json);
-std::string write_reply(const Reply& reply);
+//
+// If `is_foreign` is not null, it is set to whether the reply was written with a ForeignReply. The
+// times of the boot clock in the reply then are times since the arrival of the call at the manager.
+Result<Reply> read_reply(const CallBody& asked, std::string_view json, bool* is_foreign = nullptr);
+// If `foreign` is not null, the client has another boot clock than the manager.
+std::string write_reply(const Reply& reply, const ForeignReply* foreign = nullptr);
 
 // Returns the error as a JSON object, which contains its name, its message and its facts. The facts
 // are the members that describe_facts() lists. Members that describe items are not included.

@@ -129,7 +129,11 @@ void describe(Codec& codec, T& grant) {
     codec.required("Waited", grant.waited);
     codec.optional("Count", grant.count);
     describe_deadline(codec, grant);
-    codec.optional("CapBootMs", grant.cap);
+    if constexpr (requires { codec.boot_cap(grant); }) {
+        codec.boot_cap(grant);
+    } else {
+        codec.optional("CapBootMs", grant.cap);
+    }
     // Present in the response to a repeated request if the grant has ended.
     codec.flat_optional("Outcome", grant.ended);
     codec.optional("Session", grant.session);

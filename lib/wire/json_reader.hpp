@@ -85,6 +85,23 @@ public:
         }
     }
 
+    // Reads the deadline on the boot clock or, in a ForeignReply, that since the arrival of the
+    // call.
+    template <typename T>
+    void boot_deadline(T& reply) {
+        if (!has("HeldMs")) return required("DeadlineBootMs", reply.deadline);
+        std::chrono::milliseconds held{};
+        required("HeldMs", held);
+        reply.deadline = BootTime(held + reply.remaining);
+    }
+    template <typename T>
+    void boot_cap(T& grant) {
+        if (!has("HeldMs")) return optional("CapBootMs", grant.cap);
+        std::optional<std::chrono::milliseconds> cap;
+        optional("CapMs", cap);
+        if (cap) grant.cap = BootTime(*cap);
+    }
+
     bool has(std::string_view name) const { return object_.contains(name); }
 
     // Returns a member, or null if it is absent. The caller reads the value itself.

@@ -283,6 +283,7 @@ void describe(Codec& codec, T& pong) {
     codec.optional("BootClockMs", pong.boot_clock);
     codec.optional("BootId", pong.boot_id);
     codec.optional("LowSpace", pong.low_space);
+    codec.optional("Node", pong.node);
 }
 
 template <typename Codec, A<EndedSessions> T>

@@ -86,11 +86,17 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
 // deadline on the boot clock is exact even if the reply is read late. In JSON, the id of the boot
 // is also a member. A client that uses frames knows this id from the Ping with which its connection
 // begins.
+//
+// A JSON reply to a client of another boot has no deadline on the boot clock, see ForeignReply.
 template <typename Codec, typename T>
 void describe_deadline(Codec& codec, T& reply) {
     codec.required("RemainingMs", reply.remaining);
     codec.required("Deadline", reply.deadline_wall);
-    codec.required("DeadlineBootMs", reply.deadline);
+    if constexpr (requires { codec.boot_deadline(reply); }) {
+        codec.boot_deadline(reply);
+    } else {
+        codec.required("DeadlineBootMs", reply.deadline);
+    }
     describe_no_expiry(codec, reply.remaining);
     if constexpr (requires { codec.boot_of_machine("BootId"); }) codec.boot_of_machine("BootId");
 }

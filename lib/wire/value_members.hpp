@@ -211,13 +211,24 @@ void describe(Codec& codec, T& process) {
     codec.required("StartTime", process.start_time);
 }
 
+// The uid and, for a user of another host, the node. The number of the node is not sent.
+template <typename Codec, typename T>
+void describe_user(Codec& codec, T& session) {
+    if constexpr (Codec::reading) {
+        codec.required("Uid", session.uid);
+    } else {
+        codec.required("Uid", uid_of(session.uid));
+    }
+    codec.optional("Node", session.host.node);
+}
+
 template <typename Codec, A<SessionView> T>
 void describe(Codec& codec, T& session) {
     codec.required("Session", session.id);
     codec.required("Principal", session.principal);
     codec.required("Bound", session.bound);
     codec.optional("Processes", session.processes);
-    codec.required("Uid", session.uid);
+    describe_user(codec, session);
     codec.required("Pid", session.pid);
     codec.required("OpenedAt", session.opened_at);
     codec.required("LeaseMs", session.lease);

@@ -119,7 +119,6 @@ struct LockTable::Core {
     std::uint64_t ended_records = 0;
     std::uint32_t boot_epoch = 1;
     LockStatistics counts;
-    lock_model::Hosts hosts;
     lock_model::ContentionLog contention;
     lock_model::UserUsage usage;
     NoticeWaits notice_waits;

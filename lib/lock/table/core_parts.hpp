@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,18 +81,6 @@ struct Timers {
     // processed without delay.
     TimerHeap waits;
     TimerHeap closures;
-};
-
-// The hosts of all sessions. A host is kept until the table is destroyed, because there are few.
-class Hosts {
-public:
-    // Returns null for the host of the manager.
-    const ClientHost* find_or_add(const ClientHost& host) {
-        return host == ClientHost{} ? nullptr : &*known_.insert(host).first;
-    }
-
-private:
-    std::set<ClientHost> known_;
 };
 
 // Statistics about contention: the names with the most waits, and the last deadlocks.

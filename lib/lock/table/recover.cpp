@@ -222,7 +222,7 @@ Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
         session->uid = record->uid;
         session->binding.pid = record->pid;
         session->binding.processes = record->processes;
-        session->binding.host = hosts.find_or_add(record->host);
+        session->binding.host = sessions.keep_host(record->host);
         session->opening.at = record->opened;
         session->order = record->order;
         session->note = record->note;

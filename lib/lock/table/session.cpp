@@ -63,7 +63,7 @@ Session& LockTable::Core::make_session(const OpenSession& request, milliseconds 
     session->opening.lease = lease;
     session->binding.bound = request.bound;
     session->binding.processes = request.processes;
-    session->binding.host = hosts.find_or_add(request.host);
+    session->binding.host = sessions.keep_host(request.host);
     session->uid = request.uid;
     session->binding.pid = request.pid;
     session->note = request.note;

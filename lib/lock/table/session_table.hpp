@@ -7,10 +7,13 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
+
+#include <rocklock/identity.hpp>
 
 #include "base/assert.hpp"
 #include "lock/model/nodes.hpp"
@@ -41,6 +44,10 @@ public:
     Session& add_recovered(std::unique_ptr<Session> made) {
         next_order_ = std::max(next_order_, made->order + 1);
         return insert(std::move(made));
+    }
+    // Returns a host that is kept as long as this table, or null for the host of the manager.
+    const ClientHost* keep_host(const ClientHost& host) {
+        return host == ClientHost{} ? nullptr : &*hosts_.insert(host).first;
     }
     // Frees a session that has no grants and no waits.
     void remove(const Session& session) {
@@ -91,6 +98,8 @@ private:
         return *it->second;
     }
 
+    // The hosts of all sessions, also of those that have ended. There are few.
+    std::set<ClientHost> hosts_;
     boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, IdHash> by_id_;
     std::vector<Session*> ending_;
     std::uint64_t next_order_ = 1;

@@ -1,0 +1,52 @@
+// The client's end of a connection: a socket, or the channel of a client of a relay.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "daemon/net/client_channel.hpp"
+#include "daemon/net/io_thread.hpp"
+#include "daemon/net/socket_report.hpp"
+
+namespace rocklock {
+
+// Threads: one at a time.
+class ClientSocket {
+public:
+    // If `channel` is null, takes ownership of the socket. Otherwise, the socket is not used.
+    ClientSocket(int socket, std::shared_ptr<ClientChannel> channel)
+        : socket_(socket), channel_(std::move(channel)), report_(socket, channel_.get()) {}
+    ClientSocket(const ClientSocket&) = delete;
+    ClientSocket& operator=(const ClientSocket&) = delete;
+    ~ClientSocket();
+
+    // As recv() and send() on a non-blocking socket.
+    ssize_t receive(std::span<char> buffer);
+    ssize_t send(std::string_view bytes);
+    // Returns true if the client has sent bytes that were not received yet.
+    bool has_unread() const;
+    // Ends the output. The client can still send.
+    void end_output();
+    // Closes both directions, and ends the watch.
+    void hang_up(IoThread& thread);
+
+    // As IoThread::watch() and change().
+    bool watch(IoThread& thread, const std::shared_ptr<IoThread::Served>& served,
+               std::uint32_t events);
+    void change(IoThread& thread, std::uint32_t events);
+
+    SocketReport& report() { return report_; }
+    const SocketReport& report() const { return report_; }
+
+private:
+    const int socket_;
+    const std::shared_ptr<ClientChannel> channel_;
+    SocketReport report_;
+};
+
+}  // namespace rocklock

@@ -1,0 +1,127 @@
+"""The certificates of relays and managers, and the file with the nodes."""
+
+import shutil
+import signal
+import subprocess
+
+import tap
+from relayed import Relays, certificates, temporary_folder
+
+KEYS = temporary_folder()
+
+
+def tls(name, folder=KEYS):
+    return ("--peer-cert", folder / f"{name}.pem", "--peer-key", folder / f"{name}.key", "--peer-ca",
+            folder / "ca.pem")
+
+
+class Certificates(Relays):
+    @classmethod
+    def setUpClass(cls):
+        certificates(KEYS, "locks", "web1", "web2", "stranger")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(KEYS)
+
+    def start_manager(self, nodes="web1\nweb2 certificate=web2\n", name="locks"):
+        file = self.folder / "nodes"
+        file.write_text(nodes)
+        return self.manager("--peer-nodes", file, *tls(name))
+
+    def relay_to(self, main, *options, host="localhost", **more):
+        port = main.peer.rpartition(":")[2]
+        return self.relay(f"{host}:{port}", *options, **more)
+
+    def assert_refused(self, main, relay, reason, by_manager=None):
+        relay.wait_for(reason)
+        if by_manager:
+            main.wait_for(by_manager)
+        relay.stop(signal.SIGTERM)
+
+    def test_the_certificate_determines_the_node(self):
+        main = self.start_manager()
+        # The name that the relay gives itself is not used.
+        web = self.relay_to(main, *tls("web2"), node="other")
+        self.assertEqual(self.at(web, "acquire", "a", "--lease", "1m").returncode, 0)
+        self.assertIn('"Node":"web2"', self.at(main, "sessions", "--json").stdout)
+
+    def test_the_manager_is_identified_by_its_address(self):
+        main = self.start_manager(name="web1")
+        web = self.relay_to(main, *tls("web2"), host="127.0.0.1")
+        web.stop(signal.SIGTERM)
+        main.stop(signal.SIGTERM)
+        openssl = ["openssl", "x509", "-req", "-in", "locks.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days", "5"]
+        subprocess.run([*openssl, "-out", "nameless.pem"], cwd=KEYS, check=True, capture_output=True)
+        (KEYS / "nameless.key").write_bytes((KEYS / "locks.key").read_bytes())
+        nameless = self.start_manager(name="nameless")
+        self.assert_refused(nameless, self.relay_to(nameless, *tls("web2"), connected=False), "ismatch")
+
+    def test_a_relay_without_a_certificate_is_refused(self):
+        main = self.start_manager()
+        self.assert_refused(main, self.relay_to(main, connected=False), "certificate required",
+                            "did not return a certificate")
+
+    def test_a_certificate_of_another_authority_is_refused(self):
+        other = self.folder / "other"
+        certificates(other, "web1")
+        main = self.start_manager()
+        files = ("--peer-cert", other / "web1.pem", "--peer-key", other / "web1.key", "--peer-ca", KEYS / "ca.pem")
+        self.assert_refused(main, self.relay_to(main, *files, connected=False), "unknown ca", "unable to get local issuer")
+        # The relay does not trust such a manager either.
+        self.assert_refused(main, self.relay_to(main, *tls("web1", other), connected=False),
+                            "certificate")
+
+    def test_an_expired_certificate_is_refused(self):
+        subprocess.run(["openssl", "x509", "-req", "-in", "web1.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days",
+                        "-1", "-out", "old.pem"], cwd=KEYS, check=True, capture_output=True)
+        (KEYS / "old.key").write_bytes((KEYS / "web1.key").read_bytes())
+        main = self.start_manager()
+        self.assert_refused(main, self.relay_to(main, *tls("old"), connected=False), "expired", "has expired")
+
+    def test_a_node_that_is_not_in_the_file_is_refused(self):
+        main = self.start_manager()
+        self.assert_refused(main, self.relay_to(main, *tls("stranger"), connected=False),
+                            "the file peer-nodes has no node with a name of the relay's certificate",
+                            "which is for 'stranger'")
+
+    def test_a_node_may_use_only_its_resources(self):
+        main = self.start_manager("web1 resources=orders/,stock/\n")
+        web = self.relay_to(main, *tls("web1"))
+        self.assertEqual(self.at(web, "acquire", "orders/1", "--lease", "1m").returncode, 0)
+        self.assertEqual(self.at(web, "ls", "orders/").returncode, 0)
+        for words in (("acquire", "payments/1"), ("acquire", "orders"), ("ls",), ("ls", "pay"), ("show", "payments/1"),
+                      ("acquire", "orders/2", "payments/1"), ("history", "payments/1")):
+            done = self.at(web, *words)
+            self.assertEqual(done.returncode, 77, (words, done.stderr))
+            self.assertIn("orders/, stock/", done.stderr)
+        self.assertEqual(self.resources(main), ["orders/1"])
+
+    def test_a_node_may_have_no_right_to_lock_or_to_use_tables(self):
+        main = self.start_manager("web1 rights=tables\nweb2 rights=locks\n")
+        done = self.at(self.relay_to(main, *tls("web1")), "acquire", "a")
+        self.assertEqual(done.returncode, 77, done.stderr)
+        web = self.relay_to(main, *tls("web2"), node="web2")
+        self.assertEqual(self.at(web, "acquire", "a").returncode, 0)
+
+    def test_invalid_files_are_64(self):
+        nodes = self.folder / "nodes"
+        for text, reason in (("web1\nweb1\n", "line 2: the certificate web1 is already"), ("a b c\n", "must have the form"),
+                             ("web1 colour=red\n", "unknown member 'colour'"), ("web/1\n", "is not a name of a node"),
+                             ("web1 rights=all\n", "unknown right 'all'"), ("# none\n", "contains no node")):
+            nodes.write_text(text)
+            done = self.rocklock("serve", "--memory", "--peer-listen", "127.0.0.1:0", "--peer-nodes", nodes, *tls("locks"))
+            self.assertEqual((done.returncode, reason in done.stderr), (64, True), done.stderr)
+        for files, reason in ((tls("missing"), "missing.pem cannot be used: No such file"),
+                              (tls("locks")[:2], "must be given together"),
+                              ((*tls("locks")[:2], *tls("web1")[2:]), "key values mismatch")):
+            nodes.write_text("web1\n")
+            done = self.rocklock("serve", "--memory", "--peer-listen", "127.0.0.1:0", "--peer-nodes", nodes, *files)
+            self.assertEqual((done.returncode, reason in done.stderr), (64, True), done.stderr)
+        done = self.rocklock("serve", "--memory", "--peer-listen", "127.0.0.1:0", *tls("locks"))
+        self.assertIn("peer-nodes is not set", done.stderr)
+
+
+
+if __name__ == "__main__":
+    tap.main()
