@@ -16,7 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::microseconds max_spin{60};
 // If a yield takes longer than `long_yield`, the processor is contended: do not spin for
 // `contended_for`.
 constexpr milliseconds long_yield{1};
@@ -39,8 +38,9 @@ IoThread*& this_thread() {
 
 }  // namespace
 
-IoThread::IoThread(Flush flush)
+IoThread::IoThread(Flush flush, std::chrono::microseconds max_spin)
     : flush_(std::move(flush)),
+      max_spin_(max_spin),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
       called_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     ROCKLOCK_ASSERT(poll_ >= 0 && called_ >= 0);
@@ -165,7 +165,7 @@ void IoThread::wait() {
     round_began_.store(0, std::memory_order_relaxed);
     const Time start = now_ = steady_clock::now();
     const bool looks = max_wait != 0 && quick_ && has_others && start >= contended_until_;
-    while (looks && events.empty() && now_ - start < max_spin) {
+    while (looks && events.empty() && now_ - start < max_spin_) {
         std::this_thread::yield();
         events = poll(space, 0);
         const Time before = std::exchange(now_, steady_clock::now());
@@ -174,7 +174,7 @@ void IoThread::wait() {
     if (events.empty()) {
         events = poll(space, max_wait);
         now_ = steady_clock::now();
-        quick_ = now_ - start < 2 * max_spin;
+        quick_ = now_ - start < 2 * max_spin_;
     }
     round_began_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
     while (handle_events(events) && events.size() == max_events &&

@@ -59,7 +59,9 @@ public:
     using Flush = std::function<std::optional<std::chrono::milliseconds>()>;
 
     // `flush` is called once in each round in which it was requested.
-    explicit IoThread(Flush flush);
+    // If the last wait for events was short, the thread polls for up to `max_spin` before it sleeps.
+    static constexpr std::chrono::microseconds default_max_spin{60};
+    explicit IoThread(Flush flush, std::chrono::microseconds max_spin = default_max_spin);
     IoThread(const IoThread&) = delete;
     IoThread& operator=(const IoThread&) = delete;
     ~IoThread();
@@ -130,6 +132,7 @@ private:
     void wake() const;
 
     const Flush flush_;
+    const std::chrono::microseconds max_spin_;
     const int poll_;
     const int called_;
     Time now_{};

@@ -59,6 +59,9 @@ constexpr milliseconds socket_file_period{1'000};
 // The names of users are looked up again after this time.
 constexpr std::chrono::seconds max_name_age{60};
 constexpr milliseconds wait_check_period{100};
+// A response of the manager takes about as long as a sync of its disk. A thread that sleeps in the
+// meantime needs some ten microseconds to wake up.
+constexpr std::chrono::microseconds max_spin{300};
 
 // The names of the users of clients.
 class UserNames {
@@ -111,7 +114,7 @@ private:
     // A thread and its link, which is null while the manager cannot be reached. The link is used on
     // the thread only; the relay's own thread passes it on.
     struct Lane {
-        IoThread thread{[] { return std::nullopt; }};
+        IoThread thread{[] { return std::nullopt; }, max_spin};
         std::shared_ptr<FramedLink> link;
         RelayLink* receiver = nullptr;
     };

@@ -1,5 +1,6 @@
 """The certificates of relays and managers, and the file with the nodes."""
 
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -121,6 +122,20 @@ class Certificates(Relays):
         done = self.rocklock("serve", "--memory", "--peer-listen", "127.0.0.1:0", *tls("locks"))
         self.assertIn("peer-nodes is not set", done.stderr)
 
+
+    def test_the_commands_of_the_page_make_valid_certificates(self):
+        page = pathlib.Path(__file__).parents[3] / "docs/several_hosts.md"
+        text = page.read_text(encoding="utf-8").partition("**1. Certificates.**")[2].partition("**2. The manager.**")[0]
+        blocks = "\n".join(line[4:] if line.startswith("    ") else "" for line in text.splitlines())
+        self.assertEqual(blocks.count("openssl "), 3)
+        authority, _, node = blocks.partition("node=")
+        script = authority + "".join(f"node={name}\n" + node.partition("\n")[2]
+                                     for name in ("locks.example.org", "web1", "web2"))
+        subprocess.run(["sh", "-ec", script], cwd=self.folder, check=True, capture_output=True)
+        for name in ("locks.example.org", "web1", "web2"):
+            done = subprocess.run(["openssl", "verify", "-CAfile", "ca.pem", "-verify_hostname", name, f"{name}.pem"],
+                                  cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":
