@@ -59,7 +59,8 @@ public:
     using Flush = std::function<std::optional<std::chrono::milliseconds>()>;
 
     // `flush` is called once in each round in which it was requested.
-    // If the last wait for events was short, the thread polls for up to `max_spin` before it sleeps.
+    // If the last wait for events was short, the thread polls for up to `max_spin` before it
+    // sleeps.
     static constexpr std::chrono::microseconds default_max_spin{60};
     explicit IoThread(Flush flush, std::chrono::microseconds max_spin = default_max_spin);
     IoThread(const IoThread&) = delete;
