@@ -40,6 +40,9 @@ public:
                std::uint32_t events);
     void change(IoThread& thread, std::uint32_t events);
 
+    // Returns true if the client is a client of a relay, and the connection to the relay was lost.
+    bool lost_relay() const { return channel_ && channel_->lost(); }
+
     SocketReport& report() { return report_; }
     const SocketReport& report() const { return report_; }
 

@@ -427,7 +427,12 @@ void Connection::hang_up() {
     closed_ = true;
     keep_connection();
     update_busy();
-    client_session_->hang_up(conversation_ ? client_.report().read_of(conversation_->sent()) : 0);
+    const std::uint64_t sent = conversation_ ? conversation_->sent() : 0;
+    if (client_.lost_relay()) {
+        client_session_->lose_relay(sent);
+    } else {
+        client_session_->hang_up(client_.report().read_of(sent));
+    }
     client_.hang_up(thread_);
     // Responses that are made from now on are discarded.
     thread_.free_soon(std::move(conversation_));

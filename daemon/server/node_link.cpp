@@ -130,8 +130,7 @@ void RelayedChannel::end_output() {
 }
 
 std::uint64_t RelayedChannel::read_of(std::uint64_t sent) const {
-    if (client_closed_) return std::min(sent, read_);
-    return link_lost_ ? 0 : sent;
+    return client_closed_ ? std::min(sent, read_) : sent;
 }
 
 void RelayedChannel::refuse(const std::string& reason) {
@@ -191,7 +190,7 @@ std::uint32_t RelayedChannel::events() const {
     if (credit_ > 0) events |= EPOLLOUT;
     events &= interest_;
     if (client_closed_ || link_lost_) events |= EPOLLHUP;
-    if (failed()) events |= EPOLLERR;
+    if (failed() || link_lost_) events |= EPOLLERR;
     return events;
 }
 

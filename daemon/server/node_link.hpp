@@ -73,7 +73,8 @@ public:
     void change(std::uint32_t events) override;
     void forget() override;
     void end_output() override;
-    bool failed() const override { return link_lost_ || (client_closed_ && read_ < sent_); }
+    bool failed() const override { return client_closed_ && read_ < sent_; }
+    bool lost() const override { return link_lost_ && !client_closed_; }
     std::uint64_t read_of(std::uint64_t sent) const override;
 
     void ready(std::uint32_t /*events*/) override {}

@@ -171,6 +171,18 @@ void ClientSession::end_of_input() {
     dispatcher_.disconnect(std::move(disconnected));
 }
 
+// The sessions of the connection continue, as those of a previous daemon process do: their client
+// may bind them to its next connection, and otherwise they end with their leases.
+void ClientSession::lose_relay(std::uint64_t sent) {
+    std::vector<SessionId> sessions;
+    {
+        MutexLock lock(mutex_);
+        sessions.swap(sessions_);
+    }
+    for (const auto& session : sessions) dispatcher_.unbind(session);
+    hang_up(sent);
+}
+
 void ClientSession::hang_up(std::uint64_t read) {
     Disconnect disconnected;
     {

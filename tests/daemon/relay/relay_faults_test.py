@@ -77,6 +77,8 @@ class Worker(threading.Thread):
         self.errors = 0
         self.problems = []
         self.random = random.Random(SEED * 1000 + number)
+        # The request whose response has not arrived.
+        self.request = None
 
     def run(self):
         while not self.ends:
@@ -96,13 +98,18 @@ class Worker(threading.Thread):
 
     # The request id lets the worker get the grant of a call whose response was lost.
     def lock_once(self, connection):
-        resource = f"r{self.random.randrange(3)}"
+        if self.request is None:
+            self.request = (f"r{self.random.randrange(3)}", f"w{self.number}-{self.random.random()}")
+        resource, request_id = self.request
         marker = self.folder / resource
         sent = time.monotonic()
         got = connection.call("Acquire", Locks=[{"Resource": resource}], Principal=f"w{self.number}",
-                              LeaseMs=LEASE_MS, PatienceMs=5000)
+                              LeaseMs=LEASE_MS, PatienceMs=5000, RequestId=request_id)
+        self.request = None
         if got.status != 200:
             self.errors += 1
+            return
+        if "Outcome" in got.json:
             return
         self.grants += 1
         # The holder has the lock until its lease ends on its own clock, counted from the request if
