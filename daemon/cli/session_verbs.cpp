@@ -20,10 +20,10 @@ namespace rocklock {
 namespace {
 
 Result<UserId> uid_in(const std::string& text) {
-    UserId uid = 0;
+    std::uint32_t uid = 0;
     const auto* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, uid);
-    if (error == std::errc{} && rest == end) return uid;
+    if (error == std::errc{} && rest == end) return UserId{uid};
     return Error(ErrorCode::invalid_argument,
                  "--uid is '" + text + "': give a number of the column UID of `rocklock sessions`");
 }

@@ -60,9 +60,9 @@ std::string reach_of(ManagerKind kind) {
 
 // Returns the name of a user. Clients over TCP have no uid; see docs/operations.md.
 std::string name_of(UserId uid) {
-    const std::string name = uid_of(uid) == static_cast<std::uint32_t>(-1) ? "TCP"
-                             : node_number_of(uid) == 0                    ? user_name(uid_of(uid))
-                                                        : user_name_without_entry(uid_of(uid));
+    std::string name = uid_of(uid) == static_cast<std::uint32_t>(-1) ? "TCP"
+                       : node_number_of(uid) == 0                    ? user_name(uid_of(uid))
+                                                  : user_name_without_entry(uid_of(uid));
     if (node_number_of(uid) == 0) return name;
     return name + " of node number " + std::to_string(node_number_of(uid));
 }

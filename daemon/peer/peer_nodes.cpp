@@ -38,6 +38,12 @@ Result<void> set_rights(std::string_view list, RemoteNode& node) {
     return {};
 }
 
+// Describes the problem of two nodes with the same number.
+std::string clash(const std::string& earlier, const std::string& name) {
+    if (earlier == name) return "the node " + name + " is already in the file";
+    return "the nodes " + earlier + " and " + name + " have the same number: rename one of them";
+}
+
 RemoteNode node_named(std::string name) {
     RemoteNode node;
     node.number = node_number(name);
@@ -136,11 +142,7 @@ Result<PeerNodes> PeerNodes::parse(std::string_view text, const std::string& sou
                                " is already that of the node " + other.node.host.node);
             }
             if (other.node.number != rule->node.number) continue;
-            const auto& name = rule->node.host.node;
-            return invalid(at + (other.node.host.node == name
-                                     ? "the node " + name + " is already in the file"
-                                     : "the nodes " + other.node.host.node + " and " + name +
-                                           " have the same number: rename one of them"));
+            return invalid(at + clash(other.node.host.node, rule->node.host.node));
         }
         nodes.rules_.push_back(*std::move(rule));
     }

@@ -26,7 +26,8 @@ public:
     using Connected = std::function<void(int socket, std::unique_ptr<TlsChannel> channel)>;
 
     LinkConnector(boost::asio::io_context& control, const Log& log,
-                  std::shared_ptr<const TlsContext> tls, HostAndPort manager, Preface preface)
+                  std::shared_ptr<const TlsContext> tls, HostAndPort manager,
+                  const Preface& preface)
         : control_(control),
           log_(log),
           tls_(std::move(tls)),

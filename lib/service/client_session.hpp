@@ -96,8 +96,8 @@ public:
     // bytes that were sent, it is the number that the client has certainly read; otherwise, the
     // number that was sent.
     void hang_up(std::uint64_t read) ROCKLOCK_EXCLUDES(mutex_);
-    // Must be called in place of hang_up() if the connection to the client's relay was lost, so that
-    // it is unknown whether the client still exists and what it has read. It may have read the
+    // Must be called in place of hang_up() if the connection to the client's relay was lost, so
+    // that it is unknown whether the client still exists and what it has read. It may have read the
     // `sent` bytes of output.
     void lose_relay(std::uint64_t sent) ROCKLOCK_EXCLUDES(mutex_);
 

@@ -363,11 +363,18 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
     }
     if (auto proof = prove(call, proven); !proof) return std::move(proof).error();
     if (auto* steal = std::get_if<Steal>(&call.body)) steal->administrator = administrator;
-    if (auto* broken = std::get_if<Break>(&call.body)) broken->by = name_of(caller);
-    if (auto* end = std::get_if<EndSession>(&call.body)) end->by = name_of(caller);
-    if (auto* drain = std::get_if<DrainClass>(&call.body)) drain->by = name_of(caller);
-    if (auto* resume = std::get_if<ResumeClass>(&call.body)) resume->by = name_of(caller);
+    std::visit(
+        [&](auto& verb) {
+            if constexpr (requires { verb.by; }) verb.by = name_of(caller);
+        },
+        call.body);
+    if (auto bound = bind_processes(call, caller, binding); !bound) return std::move(bound).error();
+    return binding;
+}
 
+// Adds the facts about the caller to the session that the call opens, and determines the processes
+// to watch.
+Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, Binding& binding) {
     auto* opens = session_to_open(call.body);
     auto* join = std::get_if<JoinProcess>(&call.body);
     if (opens != nullptr) {
@@ -389,7 +396,7 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
             binding.joined = join->session;
         }
     }
-    return binding;
+    return {};
 }
 
 bool Dispatcher::depends_on_rights(const CallBody& body) {

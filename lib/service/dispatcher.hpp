@@ -206,6 +206,7 @@ private:
     };
 
     Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven);
+    static Result<void> bind_processes(Call& call, const Caller& caller, Binding& binding);
     // Returns whether a class gives users or groups a right that the call may need.
     bool depends_on_rights(const CallBody& body);
     // Adds the identities of a caller that is not an administrator to the call, so that the service

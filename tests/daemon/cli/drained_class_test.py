@@ -72,7 +72,7 @@ class DrainedClass(Sandbox):
         self.assertEqual((put["Draining"], put["LeaseMs"]), ("", 5000))
         self.done("acquire", "orders/1", status=75)
         done = self.done("class", "rm", "orders/*", status=64)
-        self.assertIn("resume it first", done.stderr)
+        self.assertIn("resume the class before you delete it", done.stderr)
 
     def test_of_an_unknown_pattern_or_by_another_user_is_refused(self):
         for verb in ("drain", "resume"):
