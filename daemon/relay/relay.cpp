@@ -89,7 +89,7 @@ public:
     // The objects that the relay uses and that outlive it.
     struct Parts {
         const ServerOptions& options;
-        const Log& log;
+        Log& log;
         const ServiceManager& manager;
         Listeners& listeners;
         std::shared_ptr<const TlsContext> tls;
@@ -128,6 +128,8 @@ private:
     asio::awaitable<void> accept_loop(ListeningSocket& listening);
     asio::awaitable<void> watch_socket_file();
     asio::awaitable<void> end_waits();
+    asio::awaitable<void> feed_watchdog();
+    void await_reopen();
     void admit(Protocol::socket socket, bool tcp);
     ClientIdentity identity_of(int socket, bool tcp);
     void connect(Lane& lane);
@@ -145,6 +147,7 @@ private:
     LinkConnector connector_;
     ProcessEnds processes_;
     asio::signal_set signals_;
+    asio::signal_set reopen_signal_;
     std::vector<std::unique_ptr<ListeningSocket>> listening_;
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::size_t next_lane_ = 0;
@@ -160,7 +163,8 @@ Relay::Relay(const Parts& parts)
                  {parts.options.node, system_clock().boot_id(), std::string(version())}),
       processes_(control_.get_executor(),
                  [this](const ProcessId& process) { process_ended(process); }),
-      signals_(control_, SIGTERM, SIGINT) {
+      signals_(control_, SIGTERM, SIGINT),
+      reopen_signal_(control_, SIGHUP) {
     const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
     for (unsigned i = 0; i < count; ++i) lanes_.push_back(std::make_unique<Lane>());
     for (auto& listener : parts.listeners.all) {
@@ -189,6 +193,8 @@ std::optional<Error> Relay::run() {
     }
     asio::co_spawn(control_, watch_socket_file(), asio::detached);
     asio::co_spawn(control_, end_waits(), asio::detached);
+    asio::co_spawn(control_, feed_watchdog(), asio::detached);
+    await_reopen();
     control_.run();
     return failure_;
 }
@@ -204,6 +210,27 @@ void Relay::stop(const std::string& reason) {
         });
     }
     control_.stop();
+}
+
+// On SIGHUP, opens the log file again, in case another program has renamed it.
+void Relay::await_reopen() {
+    reopen_signal_.async_wait([this](const error_code& error, int) {
+        if (error) return;
+        parts_.log.reopen();
+        await_reopen();
+    });
+}
+
+// Notifies the service manager as long as this thread runs.
+asio::awaitable<void> Relay::feed_watchdog() {
+    const auto period = parts_.manager.watchdog() / 3;
+    error_code error;
+    asio::steady_timer timer(control_);
+    while (period.count() > 0 && !stopping_) {
+        parts_.manager.notify("WATCHDOG=1");
+        timer.expires_after(period);
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    }
 }
 
 asio::awaitable<void> Relay::watch_socket_file() {
@@ -372,7 +399,13 @@ Result<void> serve_relay(const ServerOptions& options) {
     auto tls = TlsContext::for_relay(options.peer_tls);
     if (!tls) return std::move(tls).error();
 
-    const Log log(options.log_format, options.live.log_level);
+    std::unique_ptr<LogFile> log_file;
+    if (!options.log_file.empty()) {
+        auto opened = LogFile::open(options.log_file, options.max_log_bytes);
+        if (!opened) return std::move(opened).error();
+        log_file = *std::move(opened);
+    }
+    Log log(options.log_format, options.live.log_level, std::move(log_file));
     ServiceManager manager;
     std::optional<gid_t> group;
     if (!options.admin_group.empty()) {

@@ -177,6 +177,29 @@ class Failures(Relays):
         main.wait_for("the connection of a relay has ended")
         self.assertFalse(web.socket.exists())
 
+    def test_the_service_manager_is_notified(self):
+        main = self.manager()
+        notify = self.folder / "notify"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+            receiver.bind(str(notify))
+            receiver.settimeout(20)
+            environment = {"NOTIFY_SOCKET": str(notify), "WATCHDOG_USEC": "300000"}
+            self.relay(main.peer, environment=environment)
+            self.assertIn("READY=1", receiver.recv(4096).decode())
+            for _ in range(3):
+                self.assertEqual(receiver.recv(4096).decode(), "WATCHDOG=1")
+
+    def test_the_log_can_be_a_file(self):
+        main = self.manager()
+        log = self.folder / "relay-file.log"
+        web = self.daemon("web1", "--relay", main.peer, "--node", "web1", "--log-file", log)
+        wait_until(lambda: log.exists() and "connected to the manager" in log.read_text(), "it is in the file")
+        log.rename(self.folder / "old.log")
+        web.process.send_signal(signal.SIGHUP)
+        wait_until(log.exists, "the file is opened again")
+        web.stop(signal.SIGTERM)
+        self.assertIn("shutting down", log.read_text())
+
     def test_garbage_on_the_port_is_refused_and_logged(self):
         main = self.manager()
         host, port = main.peer.split(":")
