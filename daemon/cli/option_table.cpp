@@ -230,7 +230,7 @@ constexpr OptionRow rows[] = {
      "if a write is refused because its lock was lost, keep the write as a draft (default: no)",
      "class put"},
     {"no-expiry", "",
-     "let sessions opened with --lease none lock the resources, without expiry (default: no)",
+     "allow locks that never expire, for sessions that are opened with --lease none (default: no)",
      "class put"},
     {"steal-by", "NAME",
      "user:NAME or group:NAME; only these users and groups, and administrators, can steal locks; "

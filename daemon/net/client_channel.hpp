@@ -36,8 +36,8 @@ public:
 
     // Returns true if the client has closed its connection before it had read all output.
     virtual bool failed() const = 0;
-    // Returns how many of the `sent` bytes of output the client has certainly read. If the client
-    // has not closed its connection, returns `sent`.
+    // If the client has closed its connection, returns how many of the first `sent` bytes of output
+    // the client had certainly read. Otherwise returns `sent`.
     virtual std::uint64_t read_of(std::uint64_t sent) const = 0;
     // Returns true if the connection to the relay was lost before the client closed its connection.
     virtual bool lost() const = 0;

@@ -1,4 +1,4 @@
-// The client's end of a connection: a socket, or the channel of a client of a relay.
+// This process's end of a client's connection: a socket, or the channel of a client of a relay.
 #pragma once
 
 #include <sys/types.h>

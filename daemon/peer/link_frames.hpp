@@ -48,7 +48,8 @@ enum class LinkFrame : std::uint8_t {
 
 using ChannelNumber = std::uint32_t;
 
-// The number of unread bytes of each direction of a channel.
+// The maximum number of bytes that each side of a channel may send before the other side has
+// consumed them.
 inline constexpr std::uint64_t first_credit = 128u << 10;
 inline constexpr std::size_t link_frame_head = 9;
 inline constexpr std::size_t max_link_payload = 64u << 10;

@@ -1,5 +1,5 @@
-// Coroutines that use a TLS channel over a socket of Asio, until a connection between two daemons
-// is established.
+// Coroutines for the beginning of a connection between two daemons: the TLS handshake and the first
+// messages, over a socket of Asio.
 #pragma once
 
 #include <cstddef>

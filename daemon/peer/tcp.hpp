@@ -24,8 +24,8 @@ Result<HostAndPort> parse_host_and_port(const std::string& setting, const std::s
 // cannot be resolved.
 bool is_loopback_host(const std::string& host);
 
-// Listens for relays on the first address of the host. If the port is 0, the kernel chooses a port,
-// which the name of the listener contains.
+// Listens for relays on the first address of the host. If the port is 0, the kernel chooses a port.
+// The name of the listener contains the chosen port.
 //
 // Errors: invalid_argument  the host has no address
 //         store_in_use      another program listens on the address

@@ -115,8 +115,8 @@ private:
     ssize_t result_of(int result);
 
     ssl_st* const ssl_;
-    // Whether receive() has failed with EAGAIN since the socket was last readable, so that OpenSSL
-    // has at most a part of a record.
+    // Whether the last receive() returned -1. If it failed with EAGAIN, OpenSSL has buffered at
+    // most a part of a record.
     bool drained_ = false;
     std::string failure_;
 };

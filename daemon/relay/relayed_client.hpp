@@ -68,8 +68,9 @@ private:
     // The number of bytes that the socket has accepted in total, and since the last credit.
     std::uint64_t total_written_ = 0;
     std::uint64_t consumed_ = 0;
-    // The manager sends no more bytes; it has closed the connection.
+    // The manager sends no more bytes on this channel.
     bool output_ended_ = false;
+    // The manager has closed the connection or refused the client, or the link was lost.
     bool manager_closed_ = false;
 };
 

@@ -97,7 +97,8 @@ private:
     NodeLink* link_;
     IoThread& thread_;
     const ChannelNumber number_;
-    // Keeps the connection until forget(), as the thread keeps the connections of sockets.
+    // The Connection of this channel, which the channel owns until forget(). An IoThread owns the
+    // connections of sockets in the same way.
     std::shared_ptr<IoThread::Served> served_;
     std::uint32_t interest_ = 0;
     // Whether the events are reported in the next round.

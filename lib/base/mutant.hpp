@@ -33,7 +33,8 @@ enum class Mutant : std::uint8_t {
     reader_overtakes_writer = 8,
     // The entry of a cancelled wait stays in the queue.
     cancel_leaves_entry = 9,
-    // A waiting set is granted a free resource immediately, and waits for the other resources.
+    // A waiting request for several resources is granted one of them immediately if it is free, and
+    // waits for the others.
     set_one_by_one = 10,
     // A grant that waits for its upgrade does not conflict with other requests.
     upgrade_lets_go = 12,
@@ -68,8 +69,8 @@ enum class Mutant : std::uint8_t {
     unwoken_expiry = 26,
     unwoken_downgrade = 27,
     unwoken_cancel = 28,
-    // This mutant also prevents a new grant from waking the other requests of its session that the
-    // grant covers.
+    // In this mutant, a new grant does not wake the waiting requests of the same session for the
+    // same resources, either.
     unwoken_steal = 29,
     unwoken_session_end = 30,
     unwoken_set_withdrawal = 31,

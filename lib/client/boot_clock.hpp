@@ -14,11 +14,13 @@
 namespace rocklock {
 
 // Returns true if this process is a client of a relay and its host has another boot clock than the
-// manager. Leases are then counted from the time at which a request was sent, and without_drift().
+// manager. The client then counts each lease from the time at which it sent the request, and
+// shortens the lease with without_drift().
 bool has_other_boot(const Pong& pong, const std::string& boot_id);
 
-// Returns a time that was measured with the clock of another machine, shortened so that it has not
-// passed later on the clock of that machine than on the clock of this one.
+// Returns a time that is a little shorter than `time`. When the returned time has passed on the
+// clock of this machine, at most `time` has passed on the clock of another machine, although the
+// two clocks may run at slightly different rates.
 std::chrono::milliseconds without_drift(std::chrono::milliseconds time);
 
 // Compares `pong`, the response to a Ping, with this process. The boot id in `pong` must be equal

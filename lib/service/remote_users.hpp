@@ -22,8 +22,10 @@ struct RemoteNode {
     // The clients may name only resources whose names begin with one of these prefixes. The empty
     // prefix permits every name.
     std::vector<std::string> prefixes;
-    // Whether the clients may use locks and sessions, and tables. They may always query.
+    // Whether the clients may use locks and sessions. If false, they may still make calls of the
+    // lock API that only read.
     bool may_lock = true;
+    // Whether the clients may use tables.
     bool may_use_tables = true;
 };
 

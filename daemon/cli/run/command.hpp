@@ -48,7 +48,7 @@ public:
     // Sends the signal to all processes of the command's process group.
     void signal_group(int signal) const;
 
-    // Sends `deadline`, until which no other session can hold the lock, to the supervisor.
+    // Sends to the supervisor the time until which no other session can hold the lock.
     void note_deadline(BootTime deadline) const;
     // Ends the supervisor, so that it does not take over if this process dies later. Call dismiss()
     // after the command has ended.

@@ -74,8 +74,9 @@ struct DecidedWrites {
     std::vector<bool> found;
     // The refused writes that are to be kept as drafts.
     std::vector<KeptWrite> late;
-    // The drafts that this call may save. Contains one element for each principal whose grant
-    // allowed a write in the lock check, even if the condition of the write then refused it.
+    // The principals whose drafts this call may save: each principal whose grant passed the lock
+    // check of a write, even if the write was then refused because of its condition. Contains each
+    // element once.
     std::vector<DraftAccess> writers;
 };
 
