@@ -11,7 +11,7 @@
 
 namespace rocklock {
 
-// The user number of all TCP clients, whose users the kernel cannot identify.
+// The user number of all TCP clients. The kernel cannot identify their users.
 inline constexpr std::uint32_t tcp_user = std::numeric_limits<std::uint32_t>::max();
 
 // Returns limit_exceeded. The message states how many `what` (a plural noun) the user has

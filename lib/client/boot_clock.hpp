@@ -1,4 +1,4 @@
-// Detects a daemon whose boot clock differs from that of this process. Because the deadlines of
+// Detects a daemon that has another boot clock than this process. Because the deadlines of
 // leases are times of the boot clock, the daemon and its client must have the same boot clock. In
 // different time namespaces, and on different machines, the boot clocks differ.
 #pragma once

@@ -144,7 +144,7 @@ private:
         std::uint64_t known_at = 0;
         bool releasing = false;
     };
-    // The state of a session whose secret is known.
+    // The state of a session with a known secret.
     struct KnownSession {
         Secret secret;
         std::map<GrantId, KnownGrant> grants;

@@ -23,7 +23,7 @@ struct RemoteOptions {
     // caller no longer waits. The same applies to a Release of a grant that this client knows and
     // that has no count (Held::count).
     std::chrono::milliseconds patience{10'000};
-    // Whether a thread of the service checks sessions whose lease has expired. If false, the caller
+    // Whether a thread of the service checks sessions with expired leases. If false, the caller
     // must call tick(), which checks them.
     bool background = true;
     // Starts the daemon again. Called on a separate thread if no process listens on the socket
@@ -55,7 +55,7 @@ public:
     virtual void on_wanted(std::function<void(const WantedNotice&)> notify) = 0;
     virtual void on_answered(std::function<void(const AnsweredNotice&)> notify) = 0;
 
-    // Checks the sessions whose lease has expired. Returns the time of the next check, or none.
+    // Checks the sessions with expired leases. Returns the time of the next check, or none.
     virtual std::optional<BootTime> tick() = 0;
 
     // Copies the daemon's store to `directory`; a relative path is relative to the working

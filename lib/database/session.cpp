@@ -33,7 +33,7 @@ Acquire acquire_request(const KeptSession& kept, std::vector<LockRequest> locks,
     return request;
 }
 
-// Sends a request whose answer is not needed. Does not wait for the answer of a daemon, because a
+// Sends a request and ignores the answer. Does not wait for the answer of a daemon, because a
 // stopped daemon would delay it. If the manager is in this process, the request is decided when the
 // function returns.
 template <typename Request>

@@ -54,7 +54,7 @@ public:
     std::optional<Path> read_path();
     std::optional<Placeholder> read_value();
 
-    // A function call whose name has been read.
+    // A function call. Its name has been read.
     struct Function {
         NodeKind kind = NodeKind::unknown_function;
         std::string_view name;
