@@ -20,7 +20,7 @@ bool has_other_boot(const Pong& pong, const std::string& boot_id);
 
 // Returns a time that is a little shorter than `time`. When the returned time has passed on the
 // clock of this machine, at most `time` has passed on the clock of another machine, although the
-// two clocks may run at slightly different rates.
+// two clocks may run at slightly different rates. Returns no_expiry unchanged.
 std::chrono::milliseconds without_drift(std::chrono::milliseconds time);
 
 // Compares `pong`, the response to a Ping, with this process. The boot id in `pong` must be equal
