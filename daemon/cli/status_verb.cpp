@@ -1,7 +1,9 @@
 // status: which manager the clients of this user use, and why.
 #include <unistd.h>
 
+#include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "base/duration_text.hpp"
@@ -17,8 +19,8 @@ namespace {
 
 constexpr std::uint32_t status_page_size = 1000;
 
-// The numbers of sessions by uid.
-using Users = std::map<UserId, std::uint64_t>;
+// The numbers of sessions by the node and the uid. The node is empty for the manager's host.
+using Users = std::map<std::pair<std::string, std::uint32_t>, std::uint64_t>;
 
 Result<Users> users_of(LockConnection& manager) {
     Users users;
@@ -27,7 +29,8 @@ Result<Users> users_of(LockConnection& manager) {
     do {
         auto page = manager.ask<SessionPage>(Call{list, {}, {}});
         if (!page) return std::move(page).error();
-        for (const auto& session : page->sessions) ++users[session.uid];
+        for (const auto& session : page->sessions)
+            ++users[{session.host.node, uid_of(session.uid)}];
         list.next = page->next;
     } while (!list.next.empty());
     return users;
@@ -58,13 +61,14 @@ std::string reach_of(ManagerKind kind) {
     return "";
 }
 
-// Returns the name of a user. Clients over TCP have no uid; see docs/operations.md.
-std::string name_of(UserId uid) {
-    std::string name = uid_of(uid) == static_cast<std::uint32_t>(-1) ? "TCP"
-                       : node_number_of(uid) == 0                    ? user_name(uid_of(uid))
-                                                  : user_name_without_entry(uid_of(uid));
-    if (node_number_of(uid) == 0) return name;
-    return name + " of node number " + std::to_string(node_number_of(uid));
+// Returns the name of a user. Clients over TCP have no uid; see docs/operations.md. This host is
+// the node `here`, which is empty if it is the manager's host. The names of users of other hosts
+// are not known here.
+std::string name_of(const std::pair<std::string, std::uint32_t>& user, const std::string& here) {
+    const auto& [node, uid] = user;
+    const auto host = node.empty() ? "of the manager's host" : "of node " + node;
+    if (uid == static_cast<std::uint32_t>(-1)) return node.empty() ? "TCP" : "TCP " + host;
+    return node == here ? user_name(uid) : user_name_without_entry(uid) + " " + host;
 }
 
 // `pong` is null if the manager does not run, and `users` is null if they are unknown.
@@ -93,15 +97,17 @@ void print_json(const ManagerChoice& choice, const Pong* pong, const Users* user
         }
         json.key("LowSpace");
         json.boolean(pong->low_space);
+        if (!pong->node.empty()) text("ThroughNode", pong->node);
     }
     if (users != nullptr) {
         json.key("Users");
         json.begin_array();
-        for (const auto& [uid, sessions] : *users) {
+        for (const auto& [user, sessions] : *users) {
             json.begin_object();
             json.key("Uid");
-            json.number(uid);
-            text("Name", name_of(uid));
+            json.number(user.second);
+            if (!user.first.empty()) text("Node", user.first);
+            text("Name", name_of(user, pong->node));
             json.key("Sessions");
             json.number(sessions);
             json.end_object();
@@ -120,6 +126,10 @@ void print_text(const ManagerChoice& choice, const Pong* pong, const Users* user
         print("state     does not run");
         return;
     }
+    if (!pong->node.empty()) {
+        print("through   the relay of this host, which is the node " + printable(pong->node) +
+              "; the lines below describe the manager on its host");
+    }
     print("store     " + printable(pong->store) + " (" + pong->durability + ")");
     print("state     runs" + (pong->uptime ? " for " + format_duration(*pong->uptime) : "") +
           ", pid " + std::to_string(pong->pid) + ", version " + printable(pong->version));
@@ -128,9 +138,9 @@ void print_text(const ManagerChoice& choice, const Pong* pong, const Users* user
     }
     if (users == nullptr) return;
     std::string list;
-    for (const auto& [uid, sessions] : *users) {
-        list += (list.empty() ? "" : ", ") + name_of(uid) + " (" + std::to_string(sessions) +
-                (sessions == 1 ? " session)" : " sessions)");
+    for (const auto& [user, sessions] : *users) {
+        list += (list.empty() ? "" : ", ") + name_of(user, pong->node) + " (" +
+                std::to_string(sessions) + (sessions == 1 ? " session)" : " sessions)");
     }
     print("users     " + (list.empty() ? "none" : list));
 }

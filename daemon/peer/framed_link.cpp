@@ -44,6 +44,11 @@ void FramedLink::start(std::unique_ptr<Receiver> receiver) {
 
 void FramedLink::send(LinkFrame type, ChannelNumber channel, std::string_view payload) {
     if (!open_) return;
+    // The output may never be empty while the link is busy.
+    if (sent_ >= max_kept) {
+        output_.erase(0, sent_);
+        sent_ = 0;
+    }
     append_frame(output_, type, channel, payload);
     if (!std::exchange(send_pending_, true)) thread_.send_soon(shared_from_this());
 }

@@ -58,10 +58,6 @@ bool has_name(const PeerCertificate& certificate, const std::string& name) {
                certificate.dns_names.end();
 }
 
-bool is_empty(const PeerCertificate& certificate) {
-    return certificate.common_name.empty() && certificate.dns_names.empty();
-}
-
 std::string names_of(const PeerCertificate& certificate) {
     std::string names = "'" + certificate.common_name + "'";
     for (const auto& name : certificate.dns_names) names += ", '" + name + "'";
@@ -156,8 +152,8 @@ PeerNodes PeerNodes::any() {
     return nodes;
 }
 
-Result<std::shared_ptr<const RemoteNode>> PeerNodes::find(const PeerCertificate& certificate,
-                                                          const Preface& preface) const {
+Result<std::shared_ptr<const RemoteNode>> PeerNodes::find(
+    const std::optional<PeerCertificate>& certificate, const Preface& preface) const {
     RemoteNode node;
     if (permits_all_) {
         if (!is_node_name(preface.node)) {
@@ -165,17 +161,16 @@ Result<std::shared_ptr<const RemoteNode>> PeerNodes::find(const PeerCertificate&
         }
         node = node_named(preface.node);
     } else {
-        const bool certified = !is_empty(certificate);
         const auto rule = std::find_if(rules_.begin(), rules_.end(), [&](const Rule& each) {
-            return certified ? has_name(certificate, each.certificate)
-                             : each.node.host.node == preface.node;
+            return certificate ? has_name(*certificate, each.certificate)
+                               : each.node.host.node == preface.node;
         });
         if (rule == rules_.end()) {
             return Error(ErrorCode::access_denied,
-                         certified ? "the file peer-nodes has no node with a name of the relay's "
-                                     "certificate, which is for " +
-                                         names_of(certificate)
-                                   : "the file peer-nodes has no node '" + preface.node + "'");
+                         certificate ? "the file peer-nodes has no node with a name of the relay's "
+                                       "certificate, which is for " +
+                                           names_of(*certificate)
+                                     : "the file peer-nodes has no node '" + preface.node + "'");
         }
         node = rule->node;
     }

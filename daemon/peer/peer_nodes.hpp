@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,8 @@ public:
     // node. Otherwise, the name in the preface determines it.
     //
     // Errors: access_denied   no line permits the node
-    Result<std::shared_ptr<const RemoteNode>> find(const PeerCertificate& certificate,
-                                                   const Preface& preface) const;
+    Result<std::shared_ptr<const RemoteNode>> find(
+        const std::optional<PeerCertificate>& certificate, const Preface& preface) const;
 
 private:
     struct Rule {

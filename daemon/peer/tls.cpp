@@ -201,10 +201,10 @@ TlsChannel::Progress TlsChannel::shake_hands() {
     return Progress::failed;
 }
 
-PeerCertificate TlsChannel::peer_certificate() const {
+std::optional<PeerCertificate> TlsChannel::peer_certificate() const {
     const X509* certificate = SSL_get0_peer_certificate(ssl_);
-    if (certificate == nullptr) return {};
-    return {common_name_of(certificate), dns_names_of(certificate)};
+    if (certificate == nullptr) return std::nullopt;
+    return PeerCertificate{common_name_of(certificate), dns_names_of(certificate)};
 }
 
 // Converts a result of SSL_read() or SSL_write() to that of a system call.

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,8 +95,8 @@ public:
     Progress shake_hands();
     // Returns the reason why the handshake, receive() or send() has failed.
     const std::string& failure() const { return failure_; }
-    // Returns the names in the peer's certificate, which are empty if it has none.
-    PeerCertificate peer_certificate() const;
+    // Returns the names in the peer's certificate, or nullopt if the peer has no certificate.
+    std::optional<PeerCertificate> peer_certificate() const;
 
     // As recv() and send() on a non-blocking socket: return -1 and set errno on failure, with
     // EAGAIN if the socket is not ready.

@@ -1,7 +1,6 @@
 #include "daemon/relay/relay.hpp"
 
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,9 +38,9 @@
 #include "daemon/peer/tls.hpp"
 #include "daemon/relay/link_connector.hpp"
 #include "daemon/relay/relay_link.hpp"
+#include "daemon/server/daemon_setup.hpp"
 #include "daemon/server/listeners.hpp"
 #include "daemon/server/service_manager.hpp"
-#include "daemon/support/admin_group.hpp"
 #include "daemon/support/descriptors.hpp"
 #include "daemon/support/log.hpp"
 #include "service/dispatcher.hpp"
@@ -241,10 +240,7 @@ asio::awaitable<void> Relay::watch_socket_file() {
         timer.expires_after(socket_file_period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
         if (stopping_ || file->there()) continue;
-        failure_ = Error(ErrorCode::io_error,
-                         "the socket file " + file->path() +
-                             " was removed or replaced, so that clients cannot find this daemon; "
-                             "start the daemon again, and do not remove or replace the file");
+        failure_ = lost_socket_file(*file);
         stop("its socket file was removed or replaced");
     }
 }
@@ -380,8 +376,7 @@ asio::awaitable<void> Relay::end_waits() {
 }  // namespace
 
 Result<void> serve_relay(const ServerOptions& options) {
-    for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
-    ::umask(077);
+    prepare_process();
     auto address = parse_host_and_port("relay", options.relay);
     if (!address) return std::move(address).error();
     if (!is_node_name(options.node)) {
@@ -399,23 +394,15 @@ Result<void> serve_relay(const ServerOptions& options) {
     auto tls = TlsContext::for_relay(options.peer_tls);
     if (!tls) return std::move(tls).error();
 
-    std::unique_ptr<LogFile> log_file;
-    if (!options.log_file.empty()) {
-        auto opened = LogFile::open(options.log_file, options.max_log_bytes);
-        if (!opened) return std::move(opened).error();
-        log_file = *std::move(opened);
-    }
-    Log log(options.log_format, options.live.log_level, std::move(log_file));
+    const auto opened_log = open_log(options);
+    if (!opened_log) return opened_log.error();
+    Log& log = **opened_log;
     ServiceManager manager;
-    std::optional<gid_t> group;
-    if (!options.admin_group.empty()) {
-        auto found = find_group(options.admin_group);
-        if (!found) return std::move(found).error();
-        group = *found;
-    }
+    const auto group = admin_group_of(options);
+    if (!group) return group.error();
     auto passed = manager.take_sockets();
     if (!passed) return std::move(passed).error();
-    auto listeners = open_listeners(*std::move(passed), options, group);
+    auto listeners = open_listeners(*std::move(passed), options, *group);
     if (!listeners) return std::move(listeners).error();
     const auto descriptors = raise_descriptor_limit();
     if (!descriptors) return descriptors.error();

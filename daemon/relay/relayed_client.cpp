@@ -22,6 +22,8 @@ constexpr std::uint64_t credit_step = first_credit / 4;
 
 // After the manager has closed a connection, its client has this time to read the last response.
 constexpr std::chrono::milliseconds max_close_wait{2'000};
+// A client that has not accepted all bytes, and accepts none for this time, is disconnected.
+constexpr std::chrono::milliseconds max_stall{60'000};
 
 std::array<char, max_link_payload>& read_buffer() {
     thread_local std::array<char, max_link_payload> buffer;
@@ -114,6 +116,7 @@ bool RelayedClient::receive(const DecodedFrame& frame) {
             break;
         case LinkFrame::close:
             output_ended_ = manager_closed_ = true;
+            await_close();
             break;
         case LinkFrame::credit: {
             const auto credit = decode_count(frame.payload);
@@ -144,6 +147,7 @@ void RelayedClient::refuse(std::string_view reason) {
     append_answer(output_, refusal(503, "LimitExceededException", std::string(reason)),
                   {.keep_alive = false});
     output_ended_ = manager_closed_ = true;
+    await_close();
     write();
     update_interest();
 }
@@ -169,13 +173,24 @@ void RelayedClient::write() {
         link_->send(LinkFrame::credit, number_, encode_count(std::exchange(consumed_, 0)));
     }
     if (output_ended_) ::shutdown(socket_, SHUT_WR);
-    if (!manager_closed_) return;
-    if (input_ended_) return close();
-    // If the socket were closed with unread input, the kernel could discard the last response.
-    thread_.remind_at(std::chrono::steady_clock::now() + max_close_wait, shared_from_this());
+    if (manager_closed_ && input_ended_) close();
 }
 
-void RelayedClient::remind() { close(); }
+// Called after the manager has closed the connection. The client may still read the last responses.
+// If the socket were closed with unread input, the kernel could discard them.
+void RelayedClient::await_close() {
+    seen_written_ = total_written_;
+    const bool pending = written_ < output_.size();
+    thread_.remind_at(std::chrono::steady_clock::now() + (pending ? max_stall : max_close_wait),
+                      shared_from_this());
+}
+
+void RelayedClient::remind() {
+    if (closed_) return;
+    // A client that reads slowly gets more time.
+    if (total_written_ > seen_written_) return await_close();
+    close();
+}
 
 // ---- State ----
 

@@ -45,6 +45,7 @@ private:
     void read(bool closed);
     void write();
     void client_closed();
+    void await_close();
     void refuse(std::string_view reason);
     void update_interest();
     void close();
@@ -68,6 +69,8 @@ private:
     // The number of bytes that the socket has accepted in total, and since the last credit.
     std::uint64_t total_written_ = 0;
     std::uint64_t consumed_ = 0;
+    // `total_written_` at the last call of await_close().
+    std::uint64_t seen_written_ = 0;
     // The manager sends no more bytes on this channel.
     bool output_ended_ = false;
     // The manager has closed the connection or refused the client, or the link was lost.

@@ -147,6 +147,7 @@ bool RelayedChannel::receive(const DecodedFrame& frame) {
         case LinkFrame::data:
             if (input_ended_ || frame.payload.size() > incoming_credit_) return false;
             incoming_credit_ -= frame.payload.size();
+            input_.erase(0, std::exchange(input_at_, 0));
             input_.append(frame.payload);
             break;
         case LinkFrame::end:

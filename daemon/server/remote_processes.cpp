@@ -69,6 +69,9 @@ void RemoteProcesses::add_link(const ClientHost& host, const std::shared_ptr<Fra
                 ended.insert(ended.end(), gone.begin(), gone.end());
             }
         }
+        std::erase_if(hosts_, [](const auto& each) {
+            return each.second.processes.empty() && each.second.links.empty();
+        });
         auto& known = hosts_[host];
         known.links.push_back(link);
         if (known.links.size() == 1) watch_all(known);

@@ -1,7 +1,6 @@
 #include "daemon/server/server.hpp"
 
 #include <malloc.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +30,7 @@
 #include "daemon/api/process_watch.hpp"
 #include "daemon/net/io_thread.hpp"
 #include "daemon/server/admission.hpp"
+#include "daemon/server/daemon_setup.hpp"
 #include "daemon/server/listeners.hpp"
 #include "daemon/server/peer_admission.hpp"
 #include "daemon/server/reload.hpp"
@@ -39,7 +39,6 @@
 #include "daemon/server/service_manager.hpp"
 #include "daemon/server/session_watches.hpp"
 #include "daemon/server/socket_drain.hpp"
-#include "daemon/support/admin_group.hpp"
 #include "daemon/support/descriptors.hpp"
 #include "service/call_recorder.hpp"
 #include "service/dispatcher.hpp"
@@ -376,11 +375,7 @@ asio::awaitable<void> Server::watch_socket_file() {
         if (stopping_ || file->there()) continue;
         {
             MutexLock lock(mutex_);
-            failure_ =
-                Error(ErrorCode::io_error,
-                      "the socket file " + file->path() +
-                          " was removed or replaced, so that clients cannot find this daemon; "
-                          "start the daemon again, and do not remove or replace the file");
+            failure_ = lost_socket_file(*file);
         }
         request_stop("its socket file was removed or replaced");
     }
@@ -472,32 +467,25 @@ void log_start(const Log& log, Database& database, const ServerOptions& options)
 }
 
 Result<void> serve_store(const ServerOptions& options) {
-    std::unique_ptr<LogFile> log_file;
-    if (!options.log_file.empty()) {
-        auto opened = LogFile::open(options.log_file, options.max_log_bytes);
-        if (!opened) return std::move(opened).error();
-        log_file = *std::move(opened);
-    }
-    Log log(options.log_format, options.live.log_level, std::move(log_file));
+    const auto opened_log = open_log(options);
+    if (!opened_log) return opened_log.error();
+    Log& log = **opened_log;
     ServiceManager manager;
-    std::optional<gid_t> group;
-    if (!options.admin_group.empty()) {
-        auto found = find_group(options.admin_group);
-        if (!found) return std::move(found).error();
-        group = *found;
-    }
+    const auto group = admin_group_of(options);
+    if (!group) return group.error();
     const auto peer_access = open_peer_access(options);
     if (!peer_access) return peer_access.error();
     auto passed = manager.take_sockets();
     if (!passed) return std::move(passed).error();
-    auto listeners = open_listeners(*std::move(passed), options, group);
+    auto listeners = open_listeners(*std::move(passed), options, *group);
     if (!listeners) return std::move(listeners).error();
     const auto descriptors = raise_descriptor_limit();
     if (!descriptors) return descriptors.error();
     auto database = open_served_store(options, log);
     if (!database) return std::move(database).error();
     const int connections = std::min(options.max_connections, *descriptors);
-    Server server({options, log, manager, *database, *listeners, *peer_access, group, connections});
+    Server server(
+        {options, log, manager, *database, *listeners, *peer_access, *group, connections});
     for (const auto& listener : listeners->all) {
         log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
     }
@@ -516,14 +504,7 @@ Result<void> serve_store(const ServerOptions& options) {
 }  // namespace
 
 Result<void> serve(const ServerOptions& options) {
-    // Ignore signals that other daemons use, so that they do not end this one. SIGHUP is ignored
-    // until the daemon can reload its settings.
-    for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) {
-        ::signal(signal, SIG_IGN);
-    }
-    // The store contains the key that proves the ownership of sessions: other users must not read
-    // it.
-    ::umask(077);
+    prepare_process();
     // Calls allocate and free memory at a high rate. glibc's allocator, which is used without
     // jemalloc, then gets memory from the system in pieces of 1 MB and returns it only above 16 MB.
     ::mallopt(M_TOP_PAD, 1 << 20);

@@ -2,8 +2,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -58,6 +61,23 @@ private:
     int fd_;
 };
 
+// The options of `serve` that a relay uses. `peer-listen` is refused with its own message.
+constexpr std::array<std::string_view, 16> relay_options = {
+    "relay",    "relay-timeout", "node",         "peer-cert",       "peer-key",   "peer-ca",
+    "socket",   "http",          "admin-group",  "max-connections", "log-format", "log-level",
+    "log-file", "max-log-bytes", "print-config", "peer-listen"};
+
+// Returns an option on the command line that a relay does not use, or an empty text. In the
+// configuration file, settings of a manager are permitted.
+std::string option_without_effect(const Arguments& arguments) {
+    for (const auto& [name, value] : arguments.options) {
+        if (std::find(relay_options.begin(), relay_options.end(), name) == relay_options.end()) {
+            return name;
+        }
+    }
+    return "";
+}
+
 }  // namespace
 
 int serve_verb(const Arguments& arguments) {
@@ -68,9 +88,12 @@ int serve_verb(const Arguments& arguments) {
                      "--memory keeps the store in memory, and --db names its directory: give only "
                      "one of them"});
     }
-    if (!settings->options.relay.empty() && (arguments.has("memory") || arguments.has("db"))) {
-        return fail({ErrorCode::invalid_argument,
-                     "a relay has no store: give --relay without --db and --memory"});
+    if (!settings->options.relay.empty()) {
+        if (const auto unused = option_without_effect(arguments); !unused.empty()) {
+            return fail({ErrorCode::invalid_argument,
+                         "a relay has no store, and --" + unused +
+                             " has no effect on it: give this option to the manager"});
+        }
     }
     if (arguments.has("print-config")) {
         print_settings(*settings);

@@ -1,7 +1,9 @@
 // The file with the nodes whose relays may connect.
 #include "daemon/peer/peer_nodes.hpp"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -25,21 +27,26 @@ BOOST_AUTO_TEST_CASE(gives_each_node_its_rights) {
         "# the web servers\n\nweb1   # the first\nweb2 certificate=w2.example.org "
         "resources=orders/,stock/\nweb3 rights=tables\n");
     const Preface preface{"web3", "boot", ""};
-    const auto first = nodes.find({"web1", {}}, preface).value();
+    const auto first = nodes.find(PeerCertificate{"web1", {}}, preface).value();
     BOOST_TEST(first->host.node == "web1");
     BOOST_TEST(first->host.boot_id == "boot");
     BOOST_TEST(first->number == node_number("web1"));
     BOOST_TEST((first->may_lock && first->may_use_tables));
     BOOST_TEST((first->prefixes == std::vector<std::string>{""}));
     // A DNS name of the certificate counts as well.
-    const auto second = nodes.find({"other", {"a", "w2.example.org"}}, preface).value();
+    const auto second =
+        nodes.find(PeerCertificate{"other", {"a", "w2.example.org"}}, preface).value();
     BOOST_TEST((second->prefixes == std::vector<std::string>{"orders/", "stock/"}));
     BOOST_TEST((second->may_lock && !second->may_use_tables));
     // Without a certificate, the name in the preface counts.
-    const auto third = nodes.find({}, preface).value();
+    const auto third = nodes.find(std::nullopt, preface).value();
     BOOST_TEST((!third->may_lock && third->may_use_tables));
-    BOOST_TEST((nodes.find({"web9", {"web8"}}, preface).error().code == ErrorCode::access_denied));
-    BOOST_TEST((nodes.find({}, Preface{"web9", "", ""}).error().code == ErrorCode::access_denied));
+    BOOST_TEST((nodes.find(PeerCertificate{"web9", {"web8"}}, preface).error().code ==
+                ErrorCode::access_denied));
+    // A certificate without names permits no node, whatever the relay calls itself.
+    BOOST_TEST((nodes.find(PeerCertificate{}, preface).error().code == ErrorCode::access_denied));
+    BOOST_TEST((nodes.find(std::nullopt, Preface{"web9", "", ""}).error().code ==
+                ErrorCode::access_denied));
 }
 
 BOOST_AUTO_TEST_CASE(with_an_invalid_line_is_refused) {
@@ -56,9 +63,9 @@ BOOST_AUTO_TEST_CASE(with_an_invalid_line_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(can_be_omitted_on_loopback) {
-    const auto node = PeerNodes::any().find({}, Preface{"web1", "boot", ""}).value();
+    const auto node = PeerNodes::any().find(std::nullopt, Preface{"web1", "boot", ""}).value();
     BOOST_TEST((node->host == ClientHost{"web1", "boot"}));
-    BOOST_TEST(!PeerNodes::any().find({}, Preface{"a b", "", ""}).has_value());
+    BOOST_TEST(!PeerNodes::any().find(std::nullopt, Preface{"a b", "", ""}).has_value());
 }
 
 // The numbers of the users of all nodes are exact in JSON.

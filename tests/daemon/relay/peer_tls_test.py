@@ -1,5 +1,6 @@
 """The certificates of relays and managers, and the file with the nodes."""
 
+import json
 import pathlib
 import shutil
 import signal
@@ -92,11 +93,19 @@ class Certificates(Relays):
         self.assertEqual(self.at(web, "acquire", "orders/1", "--lease", "1m").returncode, 0)
         self.assertEqual(self.at(web, "ls", "orders/").returncode, 0)
         for words in (("acquire", "payments/1"), ("acquire", "orders"), ("ls",), ("ls", "pay"), ("show", "payments/1"),
-                      ("acquire", "orders/2", "payments/1"), ("history", "payments/1")):
+                      ("acquire", "orders/2", "payments/1"), ("history", "payments/1"), ("waits",), ("outliers",)):
             done = self.at(web, *words)
             self.assertEqual(done.returncode, 77, (words, done.stderr))
             self.assertIn("orders/, stock/", done.stderr)
         self.assertEqual(self.resources(main), ["orders/1"])
+        get = ("curl", "-s", "-m", "20", "-w", "\n%{http_code}", "--unix-socket", web.socket)
+        for path in ("/metrics", "/locks"):
+            done = subprocess.run([*get, f"http://localhost{path}"], capture_output=True, text=True, check=True)
+            self.assertEqual(done.stdout.splitlines()[-1], "404", path)
+        events = subprocess.run([*get, "http://localhost/events?prefix=payments/"], capture_output=True, text=True,
+                                check=True).stdout
+        self.assertIn("event: end\ndata: {\"__type\":\"rocklock#AccessDeniedException\"", events)
+        self.assertEqual(events.count("event: "), 1, events)
 
     def test_a_node_may_have_no_right_to_lock_or_to_use_tables(self):
         main = self.start_manager("web1 rights=tables\nweb2 rights=locks\n")
@@ -104,6 +113,31 @@ class Certificates(Relays):
         self.assertEqual(done.returncode, 77, done.stderr)
         web = self.relay_to(main, *tls("web2"), node="web2")
         self.assertEqual(self.at(web, "acquire", "a").returncode, 0)
+        # Requests for tables are refused, as an operation that this daemon does not have.
+        status, body = self.post(web, "DynamoDB_20120810.ListTables")
+        self.assertEqual((status, "ListTables" in body), (400, True), body)
+        status, body = self.post(self.relay_to(main, *tls("web1"), node="other"), "DynamoDB_20120810.ListTables")
+        self.assertEqual((status, json.loads(body)), (200, {"TableNames": []}))
+
+    def post(self, daemon, operation):
+        signature = ("AWS4-HMAC-SHA256 Credential=ann/20261126/local/dynamodb/aws4_request, "
+                     "SignedHeaders=host;x-amz-date, Signature=0")
+        done = subprocess.run(["curl", "-s", "--unix-socket", daemon.socket, "-H", f"X-Amz-Target: {operation}", "-H",
+                               "Content-Type: application/x-amz-json-1.0", "-H", f"Authorization: {signature}", "-H", "X-Amz-Date: 20261126T000000Z", "-d", "{}", "-w", "\n%{http_code}",
+                               "http://localhost/"], capture_output=True, text=True, check=True)
+        body, _, status = done.stdout.rpartition("\n")
+        return int(status), body
+
+    # The certificate is valid, but it does not say for which node.
+    def test_a_certificate_without_a_name_permits_no_node(self):
+        openssl = ["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/O=shop",
+                   "-keyout", "unnamed.key", "-out", "unnamed.csr"]
+        subprocess.run(openssl, cwd=KEYS, check=True, capture_output=True)
+        subprocess.run(["openssl", "x509", "-req", "-in", "unnamed.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days", "5",
+                        "-out", "unnamed.pem"], cwd=KEYS, check=True, capture_output=True)
+        main = self.start_manager()
+        self.assert_refused(main, self.relay_to(main, *tls("unnamed"), node="web1", connected=False),
+                            "the file peer-nodes has no node with a name of the relay's certificate")
 
     def test_invalid_files_are_64(self):
         nodes = self.folder / "nodes"

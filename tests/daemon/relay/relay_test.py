@@ -52,6 +52,33 @@ class Clients(Relays):
         session = json.loads(self.at(self.main, "sessions", "--json").stdout)
         self.assertEqual((session["Uid"], session["Node"]), (os.getuid(), "web1"))
 
+    def test_status_names_the_relay_and_the_users_of_each_host(self):
+        self.at(self.web, "acquire", "a", "--lease", "1m")
+        self.at(self.main, "acquire", "b", "--lease", "1m")
+        through = self.at(self.web, "status").stdout
+        self.assertIn("through   the relay of this host, which is the node web1", through)
+        self.assertIn(f"uid {os.getuid()} of the manager's host (1 session)", through)
+        local = self.at(self.main, "status").stdout
+        self.assertNotIn("through", local)
+        self.assertIn(f"uid {os.getuid()} of node web1 (1 session)", local)
+
+    # A client that reads slowly gets the whole last response.
+    def test_a_slow_client_gets_the_whole_response(self):
+        connection = Connection(self.web.socket)
+        session = connection.call("OpenSession", Principal="ann", LeaseMs=600000).json
+        for part in range(10):
+            names = [f"{part}-{number}-{'x' * 900}" for number in range(100)]
+            self.assertEqual(connection.call("Acquire", Session=session["Session"], Secret=session["Secret"],
+                                             Locks=[{"Resource": name} for name in names]).status, 200)
+        connection.close()
+        slow = Connection(self.web.socket)
+        slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.send("ListLocks", {"Limit": 1000}, "Connection: close\r\n")
+        time.sleep(4)
+        answer = slow.receive()
+        slow.close()
+        self.assertEqual(len(answer.json["Locks"]), 1000)
+
     # The relay of a host can claim any uid.
     def test_administrator_rights_do_not_pass(self):
         grant = json.loads(self.at(self.main, "acquire", "a", "--lease", "1m", "--json").stdout)["Grant"]
@@ -232,7 +259,8 @@ class Failures(Relays):
     def test_contradictory_options_are_64(self):
         for words, reason in (
                 (("--relay", "127.0.0.1:7", "--peer-listen", "127.0.0.1:0"), "either a relay or a manager"),
-                (("--relay", "127.0.0.1:7", "--memory"), "a relay has no store"),
+                (("--relay", "127.0.0.1:7", "--memory"), "a relay has no store, and --memory has no effect"),
+                (("--relay", "127.0.0.1:7", "--idle-exit", "5m"), "--idle-exit has no effect on it"),
                 (("--relay", "nowhere"), "must be HOST:PORT"),
                 (("--relay", "192.0.2.1:7"), "needs a certificate"),
                 (("--memory", "--peer-listen", "0.0.0.0:0"), "needs a certificate"),

@@ -19,7 +19,7 @@ struct Rehearsal {
     // After the time-to-live setting of a table was changed, further changes of the setting are
     // refused for this time.
     std::chrono::milliseconds time_to_live_pause{};
-    // Of the requests for items, the percentage that is throttled. Each element of a batch counts
+    // The percentage of the requests for items that is throttled. Each element of a batch counts
     // as a request of its own.
     std::uint32_t throttle_percent = 0;
     // The percentage of writes that fail with transaction_conflict: writes of single items and
