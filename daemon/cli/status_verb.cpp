@@ -97,7 +97,7 @@ void print_json(const ManagerChoice& choice, const Pong* pong, const Users* user
         }
         json.key("LowSpace");
         json.boolean(pong->low_space);
-        if (!pong->node.empty()) text("ThroughNode", pong->node);
+        if (!pong->node.empty()) text("Node", pong->node);
     }
     if (users != nullptr) {
         json.key("Users");

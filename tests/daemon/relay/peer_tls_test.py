@@ -69,7 +69,8 @@ class Certificates(Relays):
         certificates(other, "web1")
         main = self.start_manager()
         files = ("--peer-cert", other / "web1.pem", "--peer-key", other / "web1.key", "--peer-ca", KEYS / "ca.pem")
-        self.assert_refused(main, self.relay_to(main, *files, connected=False), "unknown ca", "unable to get local issuer")
+        self.assert_refused(main, self.relay_to(main, *files, connected=False), "unknown ca",
+                            "unable to get local issuer")
         # The relay does not trust such a manager either.
         self.assert_refused(main, self.relay_to(main, *tls("web1", other), connected=False),
                             "certificate")
@@ -123,7 +124,8 @@ class Certificates(Relays):
         signature = ("AWS4-HMAC-SHA256 Credential=ann/20261126/local/dynamodb/aws4_request, "
                      "SignedHeaders=host;x-amz-date, Signature=0")
         done = subprocess.run(["curl", "-s", "--unix-socket", daemon.socket, "-H", f"X-Amz-Target: {operation}", "-H",
-                               "Content-Type: application/x-amz-json-1.0", "-H", f"Authorization: {signature}", "-H", "X-Amz-Date: 20261126T000000Z", "-d", "{}", "-w", "\n%{http_code}",
+                               "Content-Type: application/x-amz-json-1.0", "-H", f"Authorization: {signature}", "-H",
+                               "X-Amz-Date: 20261126T000000Z", "-d", "{}", "-w", "\n%{http_code}",
                                "http://localhost/"], capture_output=True, text=True, check=True)
         body, _, status = done.stdout.rpartition("\n")
         return int(status), body
