@@ -22,7 +22,7 @@ constexpr OptionRow rows[] = {
      "maximum time for which a new client of a relay waits for the manager (default: 10s)",
      "serve"},
     {"node", "NAME",
-     "name of this host that the relay sends to the manager if there are no certificates (default: "
+     "name that the relay sends to the manager for this host if no certificates are used (default: "
      "the host name)",
      "serve"},
     {"peer-cert", "FILE", "certificate of this daemon for connections between hosts (PEM)",
@@ -108,8 +108,8 @@ constexpr OptionRow rows[] = {
     {"shared", "", "lock in mode read", "run", false, false, "s"},
     {"exclusive", "", "lock as with --to edit (the default)", "run", false, false, "x, e"},
     {"mode", "read|write|exclusive",
-     "mode of the lock; if you give several, as in write,read: the first mode that can be granted "
-     "immediately, otherwise the last mode",
+     "mode of the lock; with several modes, as in write,read, the lock gets the first mode that "
+     "can be granted immediately; if none can, the last mode is requested",
      "@locks"},
     {"mode", "read|write|exclusive",
      "new mode of all resources of the grant; required unless you give --lock", "convert"},

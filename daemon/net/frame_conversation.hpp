@@ -54,8 +54,8 @@ public:
     void collect() override ROCKLOCK_EXCLUDES(mutex_);
     std::size_t outstanding() const override { return calls_.size(); }
     bool heard() const override { return heard_; }
-    // Does not depend on the number of waiting calls, because a renewal or a cancel that follows
-    // them must be read. A call that exceeds the limit of waiting calls is refused.
+    // Ignores the number of waiting calls: input is read even if this number has reached its limit,
+    // because the input may contain a renewal or a cancel. A call beyond the limit is refused.
     bool has_room() const override { return searches_ < max_searches && reads_responses(); }
     bool paused() const override { return paused_; }
     bool ended() const override { return ending_ && calls_.empty(); }
@@ -76,7 +76,8 @@ private:
         std::uint64_t number = 0;
         BootTime arrived;
         AnswerBytes bytes;
-        // The bytes of the response that were counted before the call was executed. May be null.
+        // The bytes that were reserved for the response before the call was executed. Null if none
+        // were reserved.
         std::shared_ptr<CountedBytes> reserved{};
     };
 

@@ -31,9 +31,9 @@ public:
 
     void operator()(What what) {
         std::optional<Running> running;
-        // Declared after `running`, and therefore destroyed before it: the captures of the function
-        // may refer to objects that the caller of set() destroys when the call no longer counts as
-        // running.
+        // Declared after `running`, and therefore destroyed before it. When `running` is destroyed,
+        // set() can return in another thread, and its caller can then destroy objects that the
+        // captures of the function refer to.
         std::function<void(What)> callback;
         {
             MutexLock lock(mutex_);

@@ -11,12 +11,12 @@ namespace rocklock {
 
 struct Unpacked {
     std::string bytes;
-    // Whether the data is longer than the limit. If so, `bytes` is incomplete.
+    // Whether the decompressed data is longer than the limit. If so, `bytes` is incomplete.
     bool too_long = false;
 };
 
-// Decompresses gzip data of up to `max_bytes` bytes. Returns nullopt if the data is damaged or
-// incomplete.
+// Decompresses gzip data. `max_bytes` limits the size of the decompressed data. Returns nullopt if
+// the gzip data is damaged or incomplete.
 std::optional<Unpacked> unpack_gzip(std::string_view packed, std::size_t max_bytes);
 
 // Returns the CRC-32 that gzip and zip use.

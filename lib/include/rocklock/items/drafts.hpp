@@ -11,8 +11,9 @@
 //     }
 //
 // A draft is deleted in one of these cases: it is taken, discarded or saved again
-// (WriteItem::from_draft); its age reaches Retention::draft_age; or its principal has
-// Retention::max_principal_drafts newer drafts of writes of the same user (LockProof::user).
+// (WriteItem::from_draft); its age reaches Retention::draft_age; or there are
+// Retention::max_principal_drafts newer drafts with the same principal and the same user
+// (LockProof::user).
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ struct DraftsRequest {
     // If set, only drafts that were kept for sessions that this user opened are returned. Servers
     // set it, because any client can use the name of any principal. After Database::connect() it
     // must be none, because the daemon itself selects the drafts by the user that opened the
-    // session.
+    // client's session for `principal`.
     std::optional<UserId> only_of{};
 };
 
