@@ -339,8 +339,8 @@ struct AnswerWanted {
 // new grant has a new id and a new token. If `session` still holds the grant, returns it unchanged.
 //
 // Errors: precondition_failed if a resource of the grant or a resource above it was granted after
-// the loss, or if the grant had a subtree lock and any resource of the store was granted after the
-// loss; grant_ended if the grant was released, stolen or transferred; conflict; already_held;
+// this grant was made, or if the grant had a subtree lock and any resource of the store was granted
+// after that; grant_ended if the grant was released, stolen or transferred; conflict; already_held;
 // not_owner; class_draining.
 struct Reacquire {
     using Answer = Grant;
