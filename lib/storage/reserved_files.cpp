@@ -67,12 +67,18 @@ private:
         return status;
     }
 
-    // Allocates the space of the next `size` bytes if the disk is almost full. Ignores errors: if
+    // Allocates the space of the next `size` bytes, except for a compaction. Ignores errors: if
     // they matter, the write itself fails.
+    //
+    // Space for the log, which is written with each commit, is allocated only if the disk is almost
+    // full. Space for the other files is always allocated, because another program can fill the
+    // disk before the next check of the free space.
     void prepare(std::uint64_t size) {
-        if (reserve_.accepts_growth() || size == 0) return;
-        // RocksDB gives the files of compactions the lowest priority.
-        if (GetIOPriority() == rocksdb::Env::IO_LOW) return;
+        if (size == 0) return;
+        // RocksDB gives the files of compactions the lowest priority. A compaction can fill the
+        // disk within milliseconds, and the log must then already take space from the reserve.
+        if (GetIOPriority() == rocksdb::Env::IO_LOW) return reserve_.check();
+        if (names_log(path_) && reserve_.accepts_growth()) return;
         if (file_ < 0) file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
         if (file_ < 0) return;
         while (::fallocate(file_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size_),

@@ -198,6 +198,14 @@ void SpaceReserve::judge(bool may_extend) {
 void SpaceReserve::check_before_write(steady_clock::time_point now) {
     next_check_ = now + check_period;
     unchecked_bytes_ = 0;
+    judge_for_writer();
+}
+
+void SpaceReserve::check() {
+    if (accepts_growth()) judge_for_writer();
+}
+
+void SpaceReserve::judge_for_writer() {
     const MutexLock lock(mutex_);
     if (wanted_bytes_ == 0 || abandoned_) return;
     judge(false);

@@ -11,9 +11,9 @@
 //
 // The thread that writes commits checks the space before a write, if `check_bytes` bytes were
 // written or `check_period` has passed since the last check. Therefore, the space of an idle store,
-// which does not grow, is not checked. While the state is `low`, a thread of the reserve checks the
-// space as well. When there is enough space, this thread extends the file and ends the state.
-// reserved_files.hpp takes space from the reserve.
+// which does not grow, is not checked. Each write of a compaction also checks the space. While the
+// state is `low`, a thread of the reserve checks the space as well. When there is enough space,
+// this thread extends the file and ends the state. reserved_files.hpp takes space from the reserve.
 //
 // If the file system cannot preallocate a file, or the process may not create a file of this size,
 // there is no file. In this case, `free` alone is compared with 3/2 R.
@@ -61,6 +61,8 @@ public:
         unchecked_bytes_ += size;
         if (unchecked_bytes_ >= check_bytes || now >= next_check_) check_before_write(now);
     }
+    // Checks the space, unless the state is already `low`.
+    void check();
     // Shortens the file to make room for `size` more bytes of another file. Returns false if the
     // file of the reserve is empty.
     bool give(std::uint64_t size);
@@ -85,6 +87,8 @@ public:
 private:
     std::optional<FileSystemSpace> space() const;
     void check_before_write(std::chrono::steady_clock::time_point now);
+    // Determines the state for a thread that is about to write.
+    void judge_for_writer() ROCKLOCK_EXCLUDES(mutex_);
     // Determines the state. `may_extend` states whether the file may be extended to the size of the
     // reserve.
     void judge(bool may_extend) ROCKLOCK_REQUIRES(mutex_);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/mutex.hpp"
+#include "storage/reserved_files.hpp"
 #include "support/in_child.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -87,6 +89,21 @@ BOOST_AUTO_TEST_CASE(occupies_its_space_and_accepts_growth) {
     BOOST_TEST(reserve.accepts_growth());
     BOOST_TEST(reserve.state()->allocated_bytes == 16 * mb);
     BOOST_TEST(reserve.state()->free_bytes == 484 * mb);
+}
+
+// A compaction can fill the disk before the next commit, which then needs the reserve.
+BOOST_AUTO_TEST_CASE(is_checked_by_each_write_of_a_compaction) {
+    SmallDisk disk;
+    const auto& reserve = disk.start();
+    const auto files = make_reserved_files(*disk.reserve);
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    BOOST_REQUIRE(files->NewWritableFile(disk.directory / "000001.sst", {}, &file, nullptr).ok());
+    file->SetIOPriority(rocksdb::Env::IO_LOW);
+    BOOST_TEST(file->Append("a", {}, nullptr).ok());
+    BOOST_TEST(reserve.accepts_growth());
+    disk.others = 24 * mb - 1;
+    BOOST_TEST(file->Append("b", {}, nullptr).ok());
+    BOOST_TEST(!reserve.accepts_growth());
 }
 
 BOOST_AUTO_TEST_CASE(accepts_no_growth_while_less_than_half_of_its_size_is_free) {
