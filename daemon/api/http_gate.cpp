@@ -1,6 +1,11 @@
 #include "daemon/api/http_gate.hpp"
 
+#include <arpa/inet.h>
+
+#include <algorithm>
 #include <string_view>
+
+#include <openssl/crypto.h>
 
 #include "base/all_digits.hpp"
 #include "daemon/support/loopback.hpp"
@@ -39,14 +44,64 @@ bool asked_by_another_site(const HttpRequest& request) {
              request.fetch_dest == "document");
 }
 
+bool is_ip_address(std::string_view name) {
+    in6_addr bytes{};
+    if (name.starts_with('[') && name.ends_with(']')) {
+        return ::inet_pton(AF_INET6, std::string(name.substr(1, name.size() - 2)).c_str(),
+                           &bytes) == 1;
+    }
+    return ::inet_pton(AF_INET, std::string(name).c_str(), &bytes) == 1;
+}
+
+bool accepts_host(const HttpAccess& access, std::string_view name) {
+    if (is_loopback_name(name)) return true;
+    if (access.from_other_hosts && is_ip_address(name)) return true;
+    return std::find(access.hosts.begin(), access.hosts.end(), name) != access.hosts.end();
+}
+
+HttpProblem wrong_host(const HttpRequest& request, const HttpAccess& access) {
+    std::string names = "localhost, 127.x.x.x or [::1]";
+    if (access.from_other_hosts) names = "localhost or an IP address";
+    for (const auto& name : access.hosts) names += ", or " + name;
+    return {forbidden, "the header Host is '" + request.host + "'; here it must be " + names +
+                           "; start the daemon with --accept-host to accept another name"};
+}
+
+// Returns whether the tables answer the request. They answer no other path and no other method,
+// whatever the other headers say.
+bool is_call_of_tables(const HttpRequest& request) {
+    const auto path = std::string_view(request.target).substr(0, request.target.find('?'));
+    return request.method == "POST" && path == "/" && is_table_request(request);
+}
+
+// Returns the reason why the request is refused because of the secret, or nullopt.
+std::optional<HttpProblem> refuse_without_secret(const HttpRequest& request,
+                                                 const HttpAccess& access) {
+    if (access.secret.empty() && !access.from_other_hosts) return std::nullopt;
+    if (is_call_of_tables(request)) return std::nullopt;
+    if (request.method == "GET" && request.target == "/healthz") return std::nullopt;
+    if (access.secret.empty()) {
+        return HttpProblem{forbidden,
+                           "this daemon offers only the DynamoDB API over TCP: to offer the lock "
+                           "API as well, start it with --http-secret-file"};
+    }
+    const std::string expected = "Bearer " + access.secret;
+    const auto& given = request.authorization;
+    // The comparison takes the same time for each wrong secret, so that its time reveals nothing.
+    if (given.size() == expected.size() &&
+        CRYPTO_memcmp(given.data(), expected.data(), expected.size()) == 0) {
+        return std::nullopt;
+    }
+    return HttpProblem{forbidden,
+                       "over TCP this request must have the header 'Authorization: Bearer "
+                       "SECRET', with the secret in the file of --http-secret-file"};
+}
+
 }  // namespace
 
-std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {
+std::optional<HttpProblem> refuse_foreign(const HttpRequest& request, const HttpAccess& access) {
     const auto host = lower(request.host);
-    if (!is_loopback_name(name_in(host))) {
-        return HttpProblem{forbidden, "the header Host is '" + request.host +
-                                          "'; here it must be localhost, 127.x.x.x or [::1]"};
-    }
+    if (!accepts_host(access, name_in(host))) return wrong_host(request, access);
     if (!request.origin.empty() && lower(request.origin) != "http://" + host) {
         return HttpProblem{forbidden,
                            "a page of " + request.origin +
@@ -59,6 +114,7 @@ std::optional<HttpProblem> refuse_foreign(const HttpRequest& request) {
         return HttpProblem{forbidden,
                            "requests of the C++ client are accepted on the Unix socket only"};
     }
+    if (auto refused = refuse_without_secret(request, access)) return refused;
     // Requests for tables are checked later; the error is then the one of DynamoDB.
     if (request.method == "POST" && !is_json(request.content_type) && !is_table_request(request)) {
         return HttpProblem{400,

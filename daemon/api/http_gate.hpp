@@ -13,15 +13,35 @@
 //
 // The server does not use cookies or other credentials that a browser adds to requests
 // automatically.
+//
+// In a container, the port accepts clients of other hosts as well (HttpAccess). These clients may
+// use the tables. To use the lock API, they must send a secret.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "daemon/http/http_reader.hpp"
 
 namespace rocklock {
 
+// The requests over TCP that a daemon accepts.
+struct HttpAccess {
+    // True if the port may accept clients of other hosts. The header Host may then also be any IP
+    // address: DNS rebinding needs a name.
+    bool from_other_hosts = false;
+    // The names, in lower case and without a port, that the header Host may contain in addition to
+    // those of this machine.
+    std::vector<std::string> hosts;
+    // If not empty, requests must prove that they know this secret, except requests for tables and
+    // GET /healthz: they send "Authorization: Bearer SECRET". If it is empty and
+    // `from_other_hosts` is true, all requests that would have to send it are refused.
+    std::string secret;
+};
+
 // Returns the reason why a request over TCP is refused, or nullopt if it is allowed.
-std::optional<HttpProblem> refuse_foreign(const HttpRequest& request);
+std::optional<HttpProblem> refuse_foreign(const HttpRequest& request,
+                                          const HttpAccess& access = {});
 
 }  // namespace rocklock

@@ -21,7 +21,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 49> known_settings = {"socket",
+constexpr std::array<std::string_view, 51> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
@@ -30,6 +30,8 @@ constexpr std::array<std::string_view, 49> known_settings = {"socket",
                                                              "on-death",
                                                              "on-lost",
                                                              "http",
+                                                             "accept-host",
+                                                             "http-secret-file",
                                                              "peer-listen",
                                                              "peer-nodes",
                                                              "peer-cert",

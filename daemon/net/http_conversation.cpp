@@ -161,7 +161,9 @@ void HttpConversation::take(HttpRequest&& request) {
 
 void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
     if (services_.tcp) {
-        if (const auto foreign = refuse_foreign(request)) {
+        static const HttpAccess this_machine;
+        const auto& access = services_.access != nullptr ? *services_.access : this_machine;
+        if (const auto foreign = refuse_foreign(request, access)) {
             const auto name =
                 foreign->status == 403 ? "AccessDeniedException" : "ValidationException";
             return answer(number, refusal(foreign->status, name, foreign->message));

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/api/http_gate.hpp"
 #include "daemon/http/http_answer.hpp"
 #include "daemon/http/http_reader.hpp"
 #include "daemon/net/conversation.hpp"
@@ -52,6 +53,8 @@ struct HttpServices {
     // Null if the tables API is not available.
     ItemEndpoint* tables = nullptr;
     EditEndpoint* edits = nullptr;
+    // The requests over TCP that are accepted. Null means the default HttpAccess.
+    const HttpAccess* access = nullptr;
 };
 
 // Threads:  one at a time. Responses arrive through `post`.

@@ -30,8 +30,10 @@ Result<SocketFile> make_socket(const ServerOptions& options, std::optional<gid_t
 Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptions& options,
                                  std::optional<gid_t> group) {
     // Check the addresses first, so that a wrong option is reported before any other problem.
+    const auto reach = options.container ? HttpReach::other_hosts : HttpReach::this_host;
     for (const auto& address : options.http) {
-        if (auto checked = check_loopback(address); !checked) return std::move(checked).error();
+        auto checked = check_http_address(address, reach);
+        if (!checked) return std::move(checked).error();
     }
     Listeners listeners;
     const bool has_socket = std::any_of(passed.begin(), passed.end(),
@@ -48,7 +50,7 @@ Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptio
         }
     }
     for (const auto& address : options.http) {
-        auto listener = listen_on_loopback(address);
+        auto listener = listen_for_http(address, reach);
         if (!listener) return std::move(listener).error();
         listeners.all.push_back(*std::move(listener));
     }

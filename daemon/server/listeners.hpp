@@ -27,7 +27,7 @@ struct Listeners {
 // Returns the listeners in `passed`, plus those for HTTP, plus a Unix socket if `passed` has none.
 // Also opens the listeners for relays.
 //
-// Errors: as SocketFile::listen, listen_on_loopback and listen_for_relays
+// Errors: as SocketFile::listen, listen_for_http and listen_for_relays
 Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptions& options,
                                  std::optional<gid_t> group);
 

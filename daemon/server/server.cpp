@@ -67,6 +67,7 @@ struct Parts {
     Database& database;
     Listeners& listeners;
     PeerAccess peer_access;
+    HttpAccess http_access;
     std::optional<gid_t> admin_group;
     int max_connections = 0;
 };
@@ -251,6 +252,7 @@ HttpServices Server::services() {
     };
     services.tables = &tables_;
     services.edits = &edits_;
+    services.access = &parts_.http_access;
     return services;
 }
 
@@ -475,6 +477,8 @@ Result<void> serve_store(const ServerOptions& options) {
     if (!group) return group.error();
     const auto peer_access = open_peer_access(options);
     if (!peer_access) return peer_access.error();
+    const auto http_access = http_access_of(options);
+    if (!http_access) return http_access.error();
     auto passed = manager.take_sockets();
     if (!passed) return std::move(passed).error();
     auto listeners = open_listeners(*std::move(passed), options, *group);
@@ -484,8 +488,8 @@ Result<void> serve_store(const ServerOptions& options) {
     auto database = open_served_store(options, log);
     if (!database) return std::move(database).error();
     const int connections = std::min(options.max_connections, *descriptors);
-    Server server(
-        {options, log, manager, *database, *listeners, *peer_access, *group, connections});
+    Server server({options, log, manager, *database, *listeners, *peer_access, *http_access, *group,
+                   connections});
     for (const auto& listener : listeners->all) {
         log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
     }

@@ -52,8 +52,18 @@ struct ReloadedSettings {
 
 struct ServerOptions {
     std::string socket_path;
-    // Loopback addresses (HOST:PORT) to listen on, in addition to the socket.
+    // Addresses (HOST:PORT) to listen on, in addition to the socket. They must be loopback
+    // addresses, unless `container` is true.
     std::vector<std::string> http;
+    // If true, the addresses of `http` may accept clients of other hosts. Over TCP, the daemon then
+    // offers only the DynamoDB API, unless there is a secret.
+    bool container = false;
+    // Names that the header Host of a request over TCP may contain, in addition to those of this
+    // machine.
+    std::vector<std::string> accept_hosts;
+    // The file with the secret that requests of the lock API over TCP must send. Empty if no secret
+    // is needed.
+    std::string http_secret_file;
     // Addresses (HOST:PORT) to listen on for relays.
     std::vector<std::string> peer_listen;
     // The certificate of this daemon. Required if an address of `peer_listen`, or the address of

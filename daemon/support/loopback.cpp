@@ -94,6 +94,18 @@ constexpr const char* reachable_by_others =
     "can be reached from other machines, whose users could then acquire locks: give a loopback "
     "address, as in 127.0.0.1:8000";
 
+// Takes ownership of a listening socket. Also closes the socket if the call fails.
+Result<Listener> adopt(int socket, HttpReach reach) {
+    Listener owner(socket, true, "");
+    Address address;
+    address.size = sizeof address.bytes;
+    if (::getsockname(socket, address.get(), &address.size) != 0) return failed("?");
+    if (reach == HttpReach::this_host && !is_loopback(address)) {
+        return wrong(shown(address), reachable_by_others);
+    }
+    return Listener(owner.take_socket(), true, "http://" + shown(address));
+}
+
 }  // namespace
 
 bool is_loopback_name(std::string_view name) {
@@ -103,17 +115,21 @@ bool is_loopback_name(std::string_view name) {
             ::inet_pton(AF_INET, std::string(name).c_str(), &four) == 1);
 }
 
-Result<void> check_loopback(const std::string& address) {
+Result<void> check_http_address(const std::string& address, HttpReach reach) {
     const auto wanted = parse(address);
     if (!wanted) return wanted.error();
-    if (!is_loopback(*wanted)) return wrong(address, reachable_by_others);
+    if (reach == HttpReach::this_host && !is_loopback(*wanted)) {
+        return wrong(address, reachable_by_others);
+    }
     return {};
 }
 
-Result<Listener> listen_on_loopback(const std::string& address) {
+Result<Listener> listen_for_http(const std::string& address, HttpReach reach) {
+    if (auto checked = check_http_address(address, reach); !checked) {
+        return std::move(checked).error();
+    }
     auto wanted = parse(address);
     if (!wanted) return std::move(wanted).error();
-    if (!is_loopback(*wanted)) return wrong(address, reachable_by_others);
 
     const int socket =
         ::socket(wanted->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -127,16 +143,9 @@ Result<Listener> listen_on_loopback(const std::string& address) {
     if (::bind(socket, wanted->get(), wanted->size) != 0 || ::listen(socket, backlog) != 0) {
         return failed(address);
     }
-    return adopt_tcp(owner.take_socket());
+    return adopt(owner.take_socket(), reach);
 }
 
-Result<Listener> adopt_tcp(int socket) {
-    Listener owner(socket, true, "");
-    Address address;
-    address.size = sizeof address.bytes;
-    if (::getsockname(socket, address.get(), &address.size) != 0) return failed("?");
-    if (!is_loopback(address)) return wrong(shown(address), reachable_by_others);
-    return Listener(owner.take_socket(), true, "http://" + shown(address));
-}
+Result<Listener> adopt_tcp(int socket) { return adopt(socket, HttpReach::this_host); }
 
 }  // namespace rocklock

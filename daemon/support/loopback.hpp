@@ -1,4 +1,4 @@
-// TCP on loopback addresses.
+// The TCP addresses of the HTTP API: loopback addresses, or any address in a container.
 #pragma once
 
 #include <string>
@@ -14,16 +14,20 @@ namespace rocklock {
 // [::1].
 bool is_loopback_name(std::string_view name);
 
-// Checks that "HOST:PORT" is a loopback address. Errors: invalid_argument if it is not.
-Result<void> check_loopback(const std::string& address);
+// The hosts that may reach an address of the HTTP API.
+enum class HttpReach { this_host, other_hosts };
+
+// Checks that "HOST:PORT" is valid, and that only the hosts of `reach` can reach it. Errors:
+// invalid_argument if this is not so.
+Result<void> check_http_address(const std::string& address, HttpReach reach);
 
 // Listens on "HOST:PORT". If the port is 0, the kernel chooses a port, which the name of the
 // listener contains.
 //
-// Errors: invalid_argument  `address` is not HOST:PORT, or other machines can reach it
+// Errors: invalid_argument  as check_http_address
 //         store_in_use      another program listens on the address
 //         io_error
-Result<Listener> listen_on_loopback(const std::string& address);
+Result<Listener> listen_for_http(const std::string& address, HttpReach reach);
 
 // Takes ownership of a listening TCP socket that another process has created. Also closes the
 // socket if the call fails. Errors: invalid_argument if other machines can reach the socket.

@@ -18,8 +18,10 @@ namespace {
 
 constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<std::pair<const char*, const char*>, 32> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 34> operation_defaults = {
     {{"http", ""},
+     {"accept-host", ""},
+     {"http-secret-file", ""},
      {"peer-listen", ""},
      {"peer-nodes", ""},
      {"peer-cert", ""},
@@ -52,6 +54,9 @@ constexpr std::array<std::pair<const char*, const char*>, 32> operation_defaults
      {"ttl-lag", "0"},
      {"rehearsal-seed", "1"}}};
 
+// A container is useful only if clients of other hosts can connect.
+const char* default_http(bool container) { return container ? "0.0.0.0:8000" : ""; }
+
 std::vector<std::string> words_in(const std::string& list) {
     std::vector<std::string> words;
     std::string word;
@@ -65,9 +70,33 @@ std::vector<std::string> words_in(const std::string& list) {
     return words;
 }
 
+// Returns whether a name of a host can be compared with a header Host: it has no port, and only
+// characters of host names and of IP addresses.
+bool is_host_name(std::string_view name) {
+    return std::all_of(name.begin(), name.end(), [](char letter) {
+        return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+               (letter >= '0' && letter <= '9') || letter == '-' || letter == '.' || letter == '_';
+    });
+}
+
+// Reads the settings of the HTTP API over TCP.
+Result<void> read_http(const Settings& settings, ServerOptions& options) {
+    options.http = words_in(settings.get("http", default_http(options.container)).value);
+    options.http_secret_file = absolute_path(settings.get("http-secret-file", "").value);
+    options.accept_hosts = words_in(settings.get("accept-host", "").value);
+    for (const auto& name : options.accept_hosts) {
+        if (is_host_name(name)) continue;
+        return Error(ErrorCode::invalid_argument,
+                     "accept-host is '" + name +
+                         "'; write only the name of a host, without a scheme or a port, as in "
+                         "locks.example");
+    }
+    return {};
+}
+
 // Reads the settings of access, limits and logging.
 Result<void> read_operation(const Settings& settings, ServerOptions& options) {
-    options.http = words_in(settings.get("http", "").value);
+    if (auto done = read_http(settings, options); !done) return done;
     options.admin_group = settings.get("admin-group", "").value;
     const auto rule = settings.choice("principal-from-uid", "off", {"off", "require", "prefix"});
     if (!rule) return rule.error();
@@ -235,7 +264,7 @@ Result<void> read_paths(const Settings& settings, bool memory, ServeSettings& re
 }
 
 void note_texts(const Settings& settings, ServeSettings& read) {
-    read.order = {"socket", "db", "durability", "idle-exit", "allow-shared-store"};
+    read.order = {"socket", "db", "durability", "idle-exit", "allow-shared-store", "container"};
     const auto note = [&](const char* name, const char* standard) {
         read.texts[name] = settings.get(name, standard);
     };
@@ -244,8 +273,11 @@ void note_texts(const Settings& settings, ServeSettings& read) {
     const bool shared = read.options.allow_shared_store;
     read.texts["allow-shared-store"] = {shared ? "yes" : "no",
                                         shared ? "the command line" : "default"};
+    const bool container = read.options.container;
+    read.texts["container"] = {container ? "yes" : "no",
+                               container ? "the command line" : "default"};
     for (const auto& [name, standard] : operation_defaults) {
-        note(name, standard);
+        note(name, std::string_view(name) == "http" ? default_http(container) : standard);
         read.order.emplace_back(name);
     }
     for (const auto& [name, standard] : user_limit_settings) {
@@ -268,6 +300,7 @@ Result<ServeSettings> read_serve_settings(const Arguments& arguments) {
     options.durability = *durability == "written" ? Durability::written : Durability::durable;
     options.idle_exit = *idle_exit;
     options.allow_shared_store = arguments.has("allow-shared-store");
+    options.container = arguments.has("container");
     if (auto done = read_peers(*settings, options); !done) return std::move(done).error();
     if (auto done = read_paths(*settings, arguments.has("memory"), read); !done) {
         return std::move(done).error();
