@@ -1,4 +1,4 @@
-"""Clients of a relay, which passes their calls to the manager of another host."""
+"""Clients of a relay, which passes their calls to the manager of another host (requirement S5)."""
 
 import json
 import os
