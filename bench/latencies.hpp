@@ -19,8 +19,8 @@ public:
     void add(const Latencies& other);
 
     std::uint64_t count() const { return count_; }
-    // Returns the quantile for `share` (0.5 for the median) in microseconds: this share of the
-    // durations is not longer. Returns zero if no durations were recorded.
+    // Returns the quantile for `share` (0.5 for the median) in microseconds: at least this share of
+    // the durations is at most as long as the quantile. Returns zero if no durations were recorded.
     double quantile_us(double share) const;
     double max_us() const { return static_cast<double>(max_) / 1000; }
 

@@ -1,5 +1,5 @@
-// Functions that measure and report. Threads repeat an operation. In rounds, two contestants (the
-// implementations that are compared) are measured alternately.
+// Functions that measure and report. Threads repeat an operation. Two contestants (the
+// implementations that are compared) are measured alternately, in several rounds.
 //
 // If other programs use the machine, a single rate is not reliable. Therefore, each round measures
 // both contestants of a row, one after the other, and computes one ratio. The result is the median

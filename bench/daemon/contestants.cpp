@@ -70,8 +70,8 @@ void add_rocklock(std::vector<Contestant>& all, const std::string& program,
         const Words store =
             kind == "in memory" ? Words{"--memory"} : Words{"--db", path, "--durability", kind};
         command.insert(command.end(), store.begin(), store.end());
-        // All clients have the same user here. The resources of a user are counted, but the limits
-        // are out of reach.
+        // In a benchmark, all clients have the same user. The daemon still counts the resources of
+        // the user, but the limits are so high that no benchmark reaches them.
         for (const std::string limit : {"sessions", "grants", "waiters", "lock-bytes",
                                         "connections", "drafts", "table-bytes"}) {
             command.insert(command.end(), {"--max-user-" + limit, "1000000000000"});

@@ -21,8 +21,8 @@ struct Worker {
     std::uint64_t pairs = 0;
     Latencies latencies;
 
-    // If `stop`, a client that holds the lock releases it first, so that no other client waits
-    // forever.
+    // If `stop` is true, a client that holds the lock still releases it, so that no other client
+    // waits forever.
     bool proceed(bool stop) {
         if (gives_back) {
             ++pairs;

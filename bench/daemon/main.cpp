@@ -5,10 +5,10 @@
 //                  [--only WORD] [--threads N] [--dynalite PROGRAM] [--dynamodb-local FOLDER]
 //
 // A pair is one acquire and one release of a free resource. Each client has its own connection and
-// sends its next request when it receives a response; `--threads` threads (1) drive all clients. In
-// the hand-off rows, sixteen clients wait for one resource in the server's queue. The rows for
-// servers with DynamoDB's API measure calls for items over HTTP. docs/performance.md explains the
-// rows and has the latest results.
+// sends its next request when it receives a response. `--threads` sets the number of threads that
+// drive the clients (default: 1). In the hand-off rows, sixteen clients wait for one resource in
+// the server's queue. The rows for servers with DynamoDB's API measure calls for items over HTTP.
+// docs/performance.md explains the rows and has the latest results.
 #include <unistd.h>
 
 #include <algorithm>
@@ -205,7 +205,7 @@ void Bench::calls(TableWork work, const std::string& ours, const std::string& th
     row.against = theirs;
     row.target = target;
     // The number of calls per second of the server's processor time. Other load on the machine
-    // affects this value less than the elapsed time.
+    // affects this value less than it affects the number of calls per second of elapsed time.
     std::vector<double> our_thrift;
     std::vector<double> their_thrift;
     const auto rate = [&](const Server* server, std::vector<double>& thrift) {

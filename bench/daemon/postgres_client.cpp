@@ -1,5 +1,5 @@
-// Lock clients for PostgreSQL. They use the simple queries of its protocol (version 3.0), and a
-// user without a password.
+// Lock clients for PostgreSQL. They send simple queries of PostgreSQL's protocol (version 3.0), and
+// use a user without a password.
 #include <cstdint>
 #include <functional>
 #include <utility>

@@ -15,10 +15,10 @@ public:
     explicit RocklockClient(int fd);
 
     void ask(const std::string& resource, bool waits) override;
-    // Releases the lock of the last reply.
+    // Releases the lock that the last reply granted.
     void give_back(const std::string& resource) override;
     void release(GrantId grant);
-    // The grant of the last reply, which must be that to ask().
+    // Returns the grant in the last reply, which must be the reply to ask().
     GrantId grant() const;
 
 private:

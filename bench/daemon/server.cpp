@@ -102,8 +102,8 @@ double seconds_of_ended(int pid) {
 
 // Runs in the child after fork(). Does not return.
 [[noreturn]] void become(char* const* words, const std::string& directory, pid_t parent) {
-    // The kernel kills this process when its parent ends. If the parent ended before the call, its
-    // process id has changed.
+    // The kernel kills this process when its parent ends. If the parent ended before this call,
+    // getppid() returns another process id.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) std::_Exit(not_started);
     const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -160,7 +160,7 @@ Server::Server(Contestant contestant) : contestant_(std::move(contestant)) { sta
 Server::~Server() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGINT);
-    // Some servers do not end after SIGINT: a Java virtual machine was seen to run on indefinitely.
+    // Some servers do not end after SIGINT: a Java virtual machine once continued indefinitely.
     for (const auto until = Steady::now() + patience_with_ends; Steady::now() < until;) {
         if (::waitpid(pid_, nullptr, WNOHANG) != 0) return;
         std::this_thread::sleep_for(milliseconds{10});

@@ -13,8 +13,8 @@
 
 namespace rocklock::bench {
 
-// Returns the memory of a process in megabytes, or 0 if it is unknown. A memory page that several
-// processes share counts for each of them in part (Pss).
+// Returns the memory of a process in megabytes, or 0 if it is unknown. If n processes share a page,
+// one n-th of the page counts for each of them (Pss).
 double megabytes_of(int pid);
 
 // The description of a server: the command that starts it, and the client for its protocol.
@@ -31,8 +31,8 @@ struct Contestant {
     int port = 0;
     // Null if the server is measured with tables only.
     std::function<std::unique_ptr<LockClient>(int fd)> client{};
-    // The bytes that must be sent once before clients can wait for one resource. For Redis, they
-    // are the request that adds the element to the list. May be empty.
+    // Bytes that are sent once, after the start, so that clients can wait for one resource. For
+    // Redis, they are the request that adds the element to the list. May be empty.
     std::string makes_queue{};
 };
 
@@ -74,7 +74,7 @@ private:
     int pid_ = -1;
 };
 
-// The paths of those programs to measure that cannot be found by a fixed name.
+// The paths of the programs that have no fixed name.
 struct Programs {
     std::string rocklock;
     std::string dynalite = "dynalite";

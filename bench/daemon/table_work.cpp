@@ -40,8 +40,8 @@ public:
         for (std::size_t i = 0; i < items_per_client; ++i) add(work, name_of(number, i));
     }
 
-    // Sends the next request. If `stop`, it returns false at the end of a piece of work, so that
-    // the requests of one piece always complete together.
+    // Sends the next request. If `stop` is true and no operation is incomplete, sends nothing and
+    // returns false. (The operation TableWork::pair consists of two requests.)
     bool proceed(bool stop) {
         const bool between = next_ % requests_per_piece_ == 0;
         if (between && asked_) ++pieces_;

@@ -2,10 +2,11 @@
 //
 //   bench_instructions PROGRAM [--json] [--clients N] [--rounds N] [durable | written | memory]
 //
-// In each round, every client sends one request, and then all responses are awaited, as the
-// benchmark of the daemon with many clients does. The counts contain everything that the process
-// executes in user mode during the round: also its other threads, and its polling before it sleeps.
-// They vary by a few per cent from run to run, far less than times on a busy machine.
+// In each round, every client sends one request, and then the program waits for all responses. This
+// resembles the load of bench_daemon with many clients. The counts contain everything that the
+// daemon executes in user mode during the rounds, including its other threads and its polling
+// before it sleeps. The counts vary by a few percent from run to run, far less than times on a busy
+// machine.
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -36,7 +37,7 @@ struct Options {
     bool json = false;
 };
 
-// Callgrind writes one file for each part; a part begins where the one before ends.
+// Callgrind writes one file for each part of the run. A part begins where the previous part ends.
 class Counter {
 public:
     Counter(const Server& server, std::filesystem::path out)

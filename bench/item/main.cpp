@@ -42,8 +42,8 @@ struct Options {
     std::string only;
 };
 
-// Returns the processor time of this thread. Other load on the machine affects it less than the
-// elapsed time.
+// Returns the processor time of this thread. Other load on the machine affects the processor time
+// less than it affects the elapsed time.
 nanoseconds time_used() {
     timespec used{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -228,6 +228,6 @@ int main(int count, char** arguments) {
     items(bench, "order", large_item());
     keys(bench);
     numbers(bench);
-    // Never true, but the compiler cannot know that; so it must compute `sink`.
+    // `sink` is never 0, but the compiler cannot know that, so it must compute `sink`.
     return sink == 0 ? 1 : 0;
 }

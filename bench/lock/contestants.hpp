@@ -33,14 +33,14 @@ private:
 };
 std::string name_of(std::size_t number, bool flat);
 
-// The numbers of bytes of keys and values that an acquire and a release write.
+// The sizes, in bytes, of the key and the values that an acquire and a release write.
 struct PairSizes {
     std::size_t key = 0;
     std::size_t acquire = 0;
     std::size_t release = 0;
 };
-// Returns the sizes that the library writes. A storage between the library and its store records
-// them.
+// Returns the sizes that the library writes. To measure them, inserts a storage between the library
+// and its store that records each write.
 PairSizes measure_pair_sizes();
 
 enum class Kind { durable, written, memory };

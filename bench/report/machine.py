@@ -163,7 +163,7 @@ def _told_settings(settings):
     rounds, each = settings.get("rounds"), settings.get("seconds")
     if not all(isinstance(value, (int, float)) for value in (rounds, each)):
         return ", ".join(f"{name} {value}" for name, value in settings.items())
-    described = f"{rounds} rounds of {each:g} s each" if rounds != 1 else f"1 round of {each:g} s"
+    described = f"{rounds} round{'s' * (rounds != 1)}, {each:g} s per measurement"
     others = [f"{name} {value}" for name, value in settings.items() if name not in ("rounds", "seconds")]
     return ", ".join([described, "after one warm-up round", *others])
 
@@ -182,15 +182,15 @@ def facts(run):
     described = {"Date": get("date", str, ""),
             "Machine": ", ".join(filter(None, of_machine)) if run else "",
             "System": f"{get('kernel', str, '')}, {get('file_system', str, '')}" if run else "",
-            "Load before": f"{get('load_before', (int, float), 0):.2f}" if run else "",
+            "Load average before": f"{get('load_before', (int, float), 0):.2f}" if run else "",
             "Rocklock": get("commit", str, "") + (", with changes" if run.get("changed_since") else ""),
             "Build": ", ".join(filter(None, [
                 built.get("compiler"), built.get("optimization"),
-                "files compiled together" if built.get("unity") else "",
+                "unity build" if built.get("unity") else "",
                 "daemon with jemalloc" if built.get("jemalloc") else "", *built.get("unfit", [])])),
-            "Others": ", ".join(f"{name} {version}" for name, version in versions_.items()),
+            "Compared systems": ", ".join(f"{name} {version}" for name, version in versions_.items()),
             "Settings": _told_settings(settings)}
     found = [(name, value) for name, value in described.items() if value.strip()]
     if run.get("file_system") in ("tmpfs", "ramfs"):
-        found.append(("Note", "The store was in memory, so no write was durable, also in rows named durable."))
+        found.append(("Note", "The store was in memory, so no write was durable, even in rows named durable."))
     return found

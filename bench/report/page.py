@@ -62,14 +62,15 @@ RANGE = re.compile(r"\([-+.\dekMG]+–[-+.\dekMG]+\)|\(one round\)")
 # The width of the text in Markdown.
 COLUMNS = 100
 HOW_TO_READ = ("Each value is the median of the rounds, with the minimum and the maximum in brackets. If "
-               "there was only one round, the brackets say so. "
-               "Every round measures all contestants of a row. Memory and renewals are the exception: there, "
-               "all measurements of a contestant are completed before those of the next begin. A ratio is "
-               "computed in each round and says how many times better Rocklock is; below 1 it is worse, and "
-               "the row is marked slower. The targets are the project's own; those for ratios are for 2 cores. "
-               "Rows without a target are for comparison only. A pair is one acquire and one release. "
-               "Durable: synced to disk before the answer. Written: passed to the operating system "
-               "before the answer.")
+               "there was only one round, the brackets say so. Every round measures all contestants of a "
+               "row (the systems or methods that are compared). Memory and renewals are the exception: all "
+               "measurements of one contestant are completed before those of the next begin. A ratio is "
+               "computed in each round. It says how many times better the value in the column 'Rocklock' is than "
+               "the value in the column 'against'. If the ratio is less than 1, the value is worse, and the row "
+               "is marked slower, even if it measures memory. The targets are the project's own; the targets of "
+               "ratios are for a machine with 2 cores. Rows without a target are for comparison only. A pair is "
+               "one acquire and one release. Durable means that a change is synced to disk before the answer. "
+               "Written means that the change is passed to the operating system before the answer.")
 
 
 def _escaped(text):
@@ -210,11 +211,11 @@ def _markdown_scenario(scenario, run):
 
 
 def markdown(found):
-    """Returns the same as Markdown for a repository's browser. It refers to the picture files."""
+    """Returns the content of the page as Markdown, which refers to the picture files."""
     run = main_run(found)
     out = ["# Benchmarks", "",
-           *_wrapped(f"{table.summary(found.scenarios)}. Written by `scripts/bench --save`, like "
-                     "[the page](index.html) and [the raw results](results.jsonl)."), "",
+           *_wrapped(f"{table.summary(found.scenarios)}. `scripts/bench --save` writes this page, "
+                     "[its HTML version](index.html) and [the raw results](results.jsonl)."), "",
            *_markdown_facts(run), *[""] * bool(run), *_wrapped(HOW_TO_READ), ""]
     compared = table.compared_lines(found.scenarios)
     if compared:

@@ -33,13 +33,13 @@ MEASURING = ("rounds", "seconds", "quick", "directory", "dynalite", "dynamodb_lo
 MOST_ROUNDS = 1000
 MOST_SECONDS = 3600
 EPILOG = """\
-The exit status is 0 if all scenarios were measured, also if they miss targets; 1 if a scenario
+The exit status is 0 if all scenarios were measured, even if they miss targets; 1 if a scenario
 failed (the others are measured nevertheless); 2 for wrong arguments; 130 after an interruption.
 
 examples:
   scripts/bench --list
   scripts/bench hot zipf                  two scenarios, and their table
-  scripts/bench --quick                   short measurements, to see that all of it works
+  scripts/bench --quick                   short measurements, to check that everything works
   scripts/bench --save                    all scenarios, into docs/benchmarks/
   scripts/bench --from build/bench/results.jsonl --output /tmp/bench
                                           draws the latest results again
@@ -119,7 +119,7 @@ def read_arguments(words):
                         help="name of a scenario, see --list; by default all scenarios")
     parser.add_argument("--list", action="store_true", help="print the name and the title of each scenario")
     parser.add_argument("--quick", action="store_true",
-                        help="measure briefly, to see that it works: the results are meaningless")
+                        help="measure briefly, to check that it works: the results are meaningless")
     parser.add_argument("--rounds", type=count, metavar="N",
                         help="number of rounds, of which the median and the range are reported "
                              f"({DEFAULTS['rounds']}; at most {MOST_ROUNDS})")
@@ -345,8 +345,8 @@ def measure_anew(arguments):
                              machine.versions(arguments.dynalite, arguments.dynamodb_local))
     unfit = run["build"].get("unfit")
     if unfit and arguments.output and not arguments.scenarios:
-        give_up(f"results of this build would mislead: {', '.join(unfit)}. Run meson configure build, or "
-                "move build/ away")
+        give_up(f"the build options make the results misleading: {', '.join(unfit)}. Change them with "
+                "meson configure build, or move build/ away")
     found.add(run)
     if machine.file_system(arguments.directory) in ("tmpfs", "ramfs"):
         print(f"{arguments.directory} is in memory, so no write is durable. --directory DIR selects a "

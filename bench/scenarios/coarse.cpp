@@ -112,19 +112,19 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario coarse() {
-    const std::string x = "edited members, of the 64 of an order";
+    const std::string x = "edited members, out of the 64 members of an order";
     return {
         "coarse",
         "One lock for an order, or one for each of its members",
         "An editor changes some of the 64 members of an order. It locks either the order with all "
         "its members, or only the members that it changes, as one set or one after the other. A "
         "lock on the order costs the same with any number of members, but it also blocks editors "
-        "of other members. In the charts with sixteen editors, they share sixteen orders and hold "
-        "their locks for a millisecond.",
+        "of other members. In the charts with sixteen editors, the editors share sixteen orders "
+        "and hold their locks for a millisecond.",
         {{"cost", "Edits by one client alone", x, Scale::log, "edits a second", Scale::log, "more"},
          {"shared", "Sixteen editors of sixteen orders", x, Scale::log, "edits a second",
           Scale::log, "more"},
-         {"late", "Sixteen editors: time to wait to begin, 99th percentile", x, Scale::log,
+         {"late", "Sixteen editors: wait before an edit, 99th percentile", x, Scale::log,
           "microseconds", Scale::log, "less"}},
         run};
 }

@@ -70,8 +70,8 @@ Contender of_mortals(const std::string& socket, const std::string& name, Bound b
                      std::size_t deaths, std::chrono::milliseconds duration) {
     return {name, [=] {
                 static std::atomic<int> rounds{0};
-                // Each round uses different names, because dead clients of the previous round still
-                // hold some.
+                // Each round uses new names, because dead clients of the previous round may still
+                // hold some of the old ones.
                 const std::string prefix = "round-" + std::to_string(++rounds) + "/";
                 std::vector<std::unique_ptr<Mortal>> mortals;
                 std::vector<std::mt19937_64> random;
@@ -117,8 +117,8 @@ Scenario deaths() {
         "Some of them die while they hold it, and new clients replace them. A lease ends 300 ms "
         "after its last renewal, and the resource is unavailable until then. A session that is "
         "bound to its connection ends when the kernel closes the connection of the dead process.",
-        {{"rate", "Work of clients of a daemon, some of which die, written", x, Scale::linear,
-          "times held, a second", Scale::log, "more"},
+        {{"rate", "Work of the clients of a daemon while some clients die, written", x,
+          Scale::linear, "times held, a second", Scale::log, "more"},
          {"late", "Time from the request to the end of the work, 99th percentile", x, Scale::linear,
           "microseconds", Scale::log, "less"}},
         run};

@@ -135,8 +135,8 @@ private:
     Latencies asked_;
 };
 
-// The time that one acquire takes, learned from earlier attempts. Used to choose an end that all
-// acquires precede.
+// The time that one acquire takes, measured in earlier attempts. It is used to choose the end of
+// the leases so that all acquires complete before it.
 struct Speed {
     double seconds_each = 1e-4;
 };
@@ -177,7 +177,7 @@ std::optional<Sample> end_together(Setting& setting, std::size_t count, Speed& s
     return sample;
 }
 
-// Lets `count` keys expire at the same time, and measures until Redis has removed them.
+// Lets `count` keys expire at the same time, and measures how long Redis takes to remove them.
 std::optional<Sample> end_together(const Server& redis, std::size_t count) {
     using Wall = std::chrono::system_clock;
     RedisStore store(redis.connect_soon(Way::socket));
@@ -238,8 +238,9 @@ void measure(Setting& setting, std::size_t count, std::size_t rounds, Speed& spe
     }
     const std::string x = std::to_string(count);
     if (ours.size() < rounds) {
-        return setting.leave_out("Rocklock, " + x + " leases",
-                                 "the machine is too slow to take all before they end");
+        return setting.leave_out(
+            "Rocklock, " + x + " leases",
+            "the machine is too slow to acquire all locks before the leases end");
     }
     report_ours(setting, x, ours);
     if (theirs.size() == rounds) {
@@ -265,11 +266,11 @@ void run(Setting& setting) {
 Scenario ends() {
     return {"ends",
             "Leases that end at the same moment",
-            "A number of sessions with one lock each end in the same millisecond, as if a machine "
-            "with all its programs had failed. Other sessions acquire some of these locks. A "
-            "request that already waits should be granted as soon as the lease has ended, and so "
-            "should a request that arrives later, while the other leases are still being cleaned "
-            "up.",
+            "Many sessions, each with one lock, end in the same millisecond, as if a machine with "
+            "all its programs had failed. Other sessions acquire some of these locks. A request "
+            "that already waits should be granted as soon as the lease has ended. A request that "
+            "arrives later should be granted immediately, even while the other leases are still "
+            "being cleaned up.",
             {{"late", "From the end of a lease to the grant to another session",
               "leases that end at once", Scale::log, "milliseconds", Scale::log, "less"},
              {"ended", "Leases that are cleaned up", "leases that end at once", Scale::log,

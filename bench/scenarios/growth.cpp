@@ -130,27 +130,27 @@ void measure_connections(Setting& setting) {
 }  // namespace
 
 Scenario growth() {
-    return {
-        "growth",
-        "Very many held locks, and very many connections",
-        "A pair is one acquire and one release of a free name. It is measured while a number of "
-        "other locks are held in the same store, and with a number of connections, each of which "
-        "sends the next request as soon as the previous one is answered. A level line means that "
-        "a lock costs the same in a large store as in a small one.",
-        {{"held", "Acquire and release while many other locks are held, written",
-          "locks that are held", Scale::log, "acquire and release, pairs a second", Scale::log,
-          "more"},
-         {"held-processor", "Processor time of an acquire and release while others are held",
-          "locks that are held", Scale::log, "microseconds of processor time", Scale::linear,
-          "less"},
-         {"connections", "Acquire and release by many connections", "connections", Scale::log,
-          "acquire and release, pairs a second", Scale::log, "more"},
-         {"connections-late", "Time to acquire by many connections, 99th percentile", "connections",
-          Scale::log, "microseconds", Scale::log, "less"}},
-        [](Setting& setting) {
-            measure_held(setting);
-            measure_connections(setting);
-        }};
+    return {"growth",
+            "Very many held locks, and very many connections",
+            "A pair is one acquire and one release of a free name. The first two charts show pairs "
+            "while a number of other locks are held in the same store. The other charts show pairs "
+            "over a number of connections, each of which sends the next request as soon as the "
+            "previous one is answered. A level line means that the cost of a lock does not grow "
+            "with the number of locks or connections.",
+            {{"held", "Acquire and release while many other locks are held, written",
+              "locks that are held", Scale::log, "acquire and release, pairs a second", Scale::log,
+              "more"},
+             {"held-processor", "Processor time of an acquire and release while others are held",
+              "locks that are held", Scale::log, "microseconds of processor time", Scale::linear,
+              "less"},
+             {"connections", "Acquire and release by many connections", "connections", Scale::log,
+              "acquire and release, pairs a second", Scale::log, "more"},
+             {"connections-late", "Time to acquire by many connections, 99th percentile",
+              "connections", Scale::log, "microseconds", Scale::log, "less"}},
+            [](Setting& setting) {
+                measure_held(setting);
+                measure_connections(setting);
+            }};
 }
 
 }  // namespace rocklock::bench

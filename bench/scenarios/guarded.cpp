@@ -94,20 +94,20 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario guarded() {
-    return {
-        "guarded",
-        "Guarded writes, and reads of bound tables",
-        "A write that presents the token of its lock is committed only if the lock is still held, "
-        "which is checked in the same commit. It is compared with the same write without a lock, "
-        "and with one that compares the version of the item instead. A plain read of a table that "
-        "is bound to resources must check whether another session holds the item in exclusive.",
-        {{"puts", "Puts of one item", "durability and number of threads", Scale::words,
-          "puts a second", Scale::log, "more"},
-         {"together", "Puts of 16 items in one commit", "durability and number of threads",
-          Scale::words, "commits a second", Scale::log, "more"},
-         {"reads", "Plain reads of a table", "kind of read and number of threads", Scale::words,
-          "reads a second", Scale::log, "more"}},
-        run};
+    return {"guarded",
+            "Guarded writes, and reads of bound tables",
+            "A guarded write presents the token of its lock. The commit of the write checks that "
+            "the lock is still held; otherwise, the write is refused. The scenario compares a put "
+            "with a lock, and a put that requires a version of the item instead, with the same put "
+            "without a lock. A plain read of a table that is bound to resources must check whether "
+            "another session holds the resource of the item in exclusive.",
+            {{"puts", "Puts of one item", "durability and number of threads", Scale::words,
+              "puts a second", Scale::log, "more"},
+             {"together", "Puts of 16 items in one commit", "durability and number of threads",
+              Scale::words, "commits a second", Scale::log, "more"},
+             {"reads", "Plain reads of a table", "kind of read and number of threads", Scale::words,
+              "reads a second", Scale::log, "more"}},
+            run};
 }
 
 }  // namespace rocklock::bench

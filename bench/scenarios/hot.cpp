@@ -69,10 +69,11 @@ std::vector<Chart> charts_of(const std::string& name, const std::string& kind) {
 Scenario hot() {
     Scenario scenario{
         "hot", "One contended resource",
-        "All clients acquire the same resource, wait in its queue, and release it immediately. "
-        "The rate of hand-offs should not fall as the queue grows, and all clients should get "
-        "equal shares. A waiter in etcd watches its predecessor from an earlier revision, and "
-        "etcd serves such watches only every 100 ms.",
+        "All clients acquire the same resource, wait in its queue, and release it immediately. The "
+        "rate of hand-offs should not fall as the queue grows, and all clients should get equal "
+        "shares. In a row, '16 on one' means that 16 clients acquire one resource. In etcd, a "
+        "waiter watches the key of its predecessor in the queue. The watch begins at an earlier "
+        "revision, and etcd serves such watches only every 100 ms.",
         charts_of("durable", "durable"), [](Setting& setting) {
             measure(setting, Store::durable,
                     {"Redis, always synced", "PostgreSQL, row lock", "etcd"},

@@ -62,7 +62,7 @@ public:
         }
         if (server == nullptr) return nullptr;
         const auto connect = connection_of(*server);
-        // Items that each piece of work puts and deletes need not exist before.
+        // `pair` creates and deletes its own items, so it needs no items in the table.
         const std::size_t filled =
             work == TableWork::pair ? 1 : setting_.few(max_clients, compared_at);
         if (filled_.insert(name).second) fill_table(connect, filled);
@@ -126,9 +126,10 @@ Scenario items() {
         "items",
         "Calls for items through DynamoDB's API",
         "HTTP clients, each with its own connection, send the next call as soon as the previous "
-        "one is answered. A lock made of an item is a PutItem on the condition that the item does "
-        "not exist, and a DeleteItem on the condition that the caller is its holder. Rocklock "
-        "syncs these writes. The other two, which are made for testing, do not.",
+        "one is answered. To lock with an item, a client sends a PutItem with the condition that "
+        "the item does not exist. To unlock, it sends a DeleteItem with the condition that the "
+        "client is the holder. Rocklock syncs the writes of these locks to disk. The two other "
+        "servers, dynalite and DynamoDB Local, are made for testing and do not sync their writes.",
         {},
         [](Setting& setting) {
             TableServers servers(setting);
@@ -138,7 +139,7 @@ Scenario items() {
                                 const std::string& what) {
         scenario.charts.push_back(
             {name, title, "clients", Scale::log, what + " a second", Scale::log, "more"});
-        scenario.charts.push_back({name + "-processor", title + ": what the server spends on each",
+        scenario.charts.push_back({name + "-processor", title + ": processor time of the server",
                                    "clients", Scale::log, "microseconds of processor time",
                                    Scale::log, "less"});
     };

@@ -60,7 +60,8 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// Threads without sessions repeat `once`. The sample contains the duration of each call.
+// `threads` threads repeat `once` for `duration`. Unlike work(), opens no sessions. The sample
+// contains the duration of each call.
 Sample work_without(std::size_t threads, std::chrono::milliseconds duration,
                     const std::function<void(std::size_t thread)>& once);
 // As work_without(), but without the durations, because reading the clock would take longer than

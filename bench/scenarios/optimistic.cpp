@@ -1,4 +1,4 @@
-// Optimistic and pessimistic locks, from no conflicts to conflicts only.
+// Optimistic and pessimistic locks, from almost no conflicts to very many.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -41,7 +41,7 @@ void report_crossing(Setting& setting, const std::string& what, const std::vecto
     const auto found = crossing(steps);
     if (!found) {
         return setting.leave_out("number of accounts with which " + what,
-                                 "one of the two methods was faster with every number of accounts");
+                                 "the same method was faster with every number of accounts");
     }
     Row row;
     row.name = "number of accounts with which " + what;
@@ -93,15 +93,15 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario optimistic() {
-    const std::string x = "number of accounts: the fewer, the more conflicts";
+    const std::string x = "number of accounts (fewer accounts cause more conflicts)";
     return {"optimistic",
             "Optimistic and pessimistic transfers between accounts",
-            "Sixteen clerks transfer money between two of a number of accounts, and think for a "
-            "millisecond between reading and saving. An optimistic clerk saves if neither account "
-            "has changed since it was read; otherwise it starts again. A pessimistic clerk locks "
-            "both accounts first, and never starts again. With few conflicts, locks cost more than "
-            "repeated work. With many conflicts, repeated work costs more, and the slowest "
-            "transfers are the first to show it.",
+            "Sixteen clerks transfer money between two accounts out of a number of accounts, and "
+            "think for a millisecond between reading and saving. An optimistic clerk saves if "
+            "neither account has changed since it was read; otherwise, the clerk starts again. A "
+            "pessimistic clerk locks both accounts first, and never starts again. With few "
+            "conflicts, locks cost more than repeated work. The more conflicts there are, the more "
+            "work is repeated, and the slowest transfers are the first to show it.",
             {{"rate", "Transfers between accounts, durable", x, Scale::log, "transfers a second",
               Scale::log, "more"},
              {"late", "Time from the beginning to the saved transfer, 99th percentile", x,

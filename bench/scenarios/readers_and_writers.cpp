@@ -56,8 +56,9 @@ Scenario readers_and_writers() {
         "readers_and_writers",
         "Readers and writers of one resource",
         "Sixteen clients acquire one resource in read or in write and hold it for a millisecond. "
-        "Readers share it. Later readers do not overtake a waiting writer, so its wait is "
-        "bounded, independently of the number of readers.",
+        "Readers share the resource. Readers that arrive later do not overtake a waiting writer, "
+        "so the wait of a writer is bounded, whatever the number of readers. For comparison, in "
+        "the series 'all in write', readers also acquire the resource in write.",
         {{"rate", "Work done under one lock by readers and writers, durable", x, Scale::linear,
           "times held, a second", Scale::log, "more"},
          {"writer", "Time that writers wait, 99th percentile", x, Scale::linear, "microseconds",

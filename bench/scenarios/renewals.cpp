@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 struct Deployment {
     std::string name;
     Database database;
-    // Null if everything is in this process.
+    // Null if the store is embedded in this process.
     const Server* daemon = nullptr;
 
     double used() const {
@@ -59,7 +59,7 @@ void measure_renewals(Setting& setting, Deployment& deployment, std::size_t coun
     row.name = deployment.name + ", renewals of " + x + " sessions";
     row.unit = "renewals/s";
     row.ours = spread_of(renewals);
-    // Ten percent fewer may be chance.
+    // Up to ten percent fewer renewals than expected can be due to chance.
     row.target = 0.9 * static_cast<double>(count) / 10;
     setting.row(row);
 }
@@ -97,8 +97,8 @@ void measure(Setting& setting, Deployment deployment, const std::vector<std::siz
         }
         setting.progress(deployment.name + ", " + x);
         if (count != counts.back()) continue;
-        // This was the last measurement. The sessions are left to their leases, because closing
-        // them takes one request each.
+        // After the last measurement, the sessions are not closed but end with their leases,
+        // because closing takes one request per session.
         for (Session& session : sessions) session.detach();
     }
 }
@@ -117,22 +117,23 @@ void run(Setting& setting) {
 
 Scenario renewals() {
     const std::string x = "sessions that are renewed every ten seconds";
-    return {
-        "renewals",
-        "Renewals of many sessions",
-        "A number of sessions are open. Their leases of 30 seconds are renewed every ten seconds "
-        "or slightly earlier. The charts show the processor time of the renewals alone, and the "
-        "time of another session's acquire meanwhile. With the daemon, the processor time of "
-        "client and server is added.",
-        {{"processor", "Processor time for renewals alone", x, Scale::log,
-          "percent of one processor", Scale::linear, "less"},
-         {"renewals", "Renewals per second: a tenth of the sessions if all are in time", x,
-          Scale::log, "renewals a second", Scale::log, ""},
-         {"half", "Time to acquire beside these sessions, median", x, Scale::log, "microseconds",
-          Scale::log, "less"},
-         {"late", "Time to acquire beside these sessions, 99th percentile", x, Scale::log,
-          "microseconds", Scale::log, "less"}},
-        run};
+    return {"renewals",
+            "Renewals of many sessions",
+            "A number of sessions are open. Their leases of 30 seconds are renewed every ten "
+            "seconds or slightly earlier. The charts show the processor time of the renewals while "
+            "there is no other load, and the time that another session needs to acquire a lock "
+            "while these sessions are renewed. With the daemon, the processor time is the sum of "
+            "that of the client and that of the server.",
+            {{"processor", "Processor time of the renewals, without other load", x, Scale::log,
+              "percent of one processor", Scale::linear, "less"},
+             {"renewals",
+              "Renewals per second (a tenth of the number of sessions if all renewals are in time)",
+              x, Scale::log, "renewals a second", Scale::log, ""},
+             {"half", "Time to acquire while these sessions are renewed, median", x, Scale::log,
+              "microseconds", Scale::log, "less"},
+             {"late", "Time to acquire while these sessions are renewed, 99th percentile", x,
+              Scale::log, "microseconds", Scale::log, "less"}},
+            run};
 }
 
 }  // namespace rocklock::bench

@@ -71,8 +71,8 @@ private:
     const std::string folder_;
 };
 
-// Redis with as many keys and without a log. It writes the keys to its file once, and loads the
-// file at each start.
+// Redis without a log, with one key for each lock. It writes the keys to its RDB file once, and
+// loads the file at each start.
 class LeftRedis {
 public:
     LeftRedis(Setting& setting, std::size_t keys)
@@ -152,7 +152,8 @@ void measure(Setting& setting, std::size_t locks) {
 }
 
 void run(Setting& setting) {
-    // Requirement S1: a store with a million held locks opens and grants a lock.
+    // Requirement S1 of docs/requirements.md: a store with a million held locks opens and grants a
+    // lock.
     for (const std::size_t locks :
          setting.few<std::vector<std::size_t>>({10'000, 100'000, 1'000'000}, {2'000})) {
         measure(setting, locks);
@@ -162,20 +163,19 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario restart() {
-    return {
-        "restart",
-        "Opening a store with very many held locks",
-        "A store with a number of held locks is closed, or its process is killed. Then it is "
-        "opened again, and a free name is locked. The time begins at the start of the program for "
-        "the daemon and Redis, and at the call that opens the store if it is embedded. Redis has "
-        "the same number of keys, which it loads from its RDB file; the time ends when it stops "
-        "answering LOADING. The memory of a lock is the growth of the process divided by the "
-        "number of locks.",
-        {{"restart", "Until the first grant after a restart", "held locks", Scale::log, "seconds",
-          Scale::log, "less"},
-         {"memory", "Resident memory of a held lock", "held locks", Scale::log, "bytes a lock",
-          Scale::linear, "less"}},
-        run};
+    return {"restart",
+            "Opening a store with very many held locks",
+            "A store with a number of held locks is closed, or its process is killed. Then the "
+            "store is opened again, and a free name is locked. For the daemon and Redis, the time "
+            "begins when the program is started. For an embedded store, it begins with the call "
+            "that opens the store. Redis loads the same number of keys from its RDB file, and its "
+            "time ends when it no longer answers LOADING. The memory of a lock is the growth of "
+            "the resident memory of the process, divided by the number of locks.",
+            {{"restart", "Until the first grant after a restart", "held locks", Scale::log,
+              "seconds", Scale::log, "less"},
+             {"memory", "Resident memory of a held lock", "held locks", Scale::log, "bytes a lock",
+              Scale::linear, "less"}},
+            run};
 }
 
 }  // namespace rocklock::bench

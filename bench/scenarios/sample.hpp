@@ -15,7 +15,7 @@ struct Sample {
     double seconds = 0;
     // For each client, the number of completed operations.
     std::vector<std::uint64_t> done;
-    // The durations of the operations for which clients wait.
+    // How long the clients waited for each operation.
     Latencies waits;
     // The processor time of this process during the round, and its memory at the end.
     double processor_seconds = 0;
@@ -38,8 +38,8 @@ double half_of(const Sample& sample);
 double one_of_a_hundred_of(const Sample& sample);
 // Returns jains_index() of the numbers of operations of the clients.
 double fairness_of(const Sample& sample);
-// Return the processor time per operation in microseconds. The three functions return that of the
-// clients and the server, that of the clients, and that of the server.
+// Return the processor time per operation in microseconds: of the clients and the server together,
+// of the clients, and of the server.
 double thrift_of(const Sample& sample);
 double thrift_of_clients(const Sample& sample);
 double thrift_of_server(const Sample& sample);

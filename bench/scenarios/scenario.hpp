@@ -1,5 +1,5 @@
-// Scenarios. In a scenario, many clients use the same resources, and metrics are reported for each
-// contender (the implementations that are compared).
+// Scenarios. In a scenario, many clients use the same resources. The scenario compares several
+// implementations, which are called contenders, and reports the metrics of each.
 //
 //     bench_scenarios ──► Scenario::run(Setting&) ──► points and rows, one JSON object per line
 //
@@ -114,11 +114,11 @@ public:
     // Connects, through a socket, to a daemon that has a store of this kind. The first call starts
     // the daemon.
     Database connect(Store store);
-    // Returns the server that has this name in bench_daemon. The first call starts the server. If
-    // the server cannot be started, reports with leave_out() that it is not measured, and returns
-    // null.
+    // Returns the server `name` (see contestants()). The first call starts the server. If the
+    // server cannot be started, reports with leave_out() that it is not measured, and returns null.
     const Server* server(const std::string& name);
-    // Returns the description of a server that the scenario starts and stops itself, in `folder`.
+    // Returns the description of the server `name`, which stores its data in `folder`. The scenario
+    // starts and stops this server itself.
     Contestant contestant(const std::string& name, const std::string& folder) const;
     // Reports that a contender is not measured, and the reason `why`.
     void leave_out(const std::string& name, const std::string& why) const;

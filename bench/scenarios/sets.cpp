@@ -94,20 +94,20 @@ void run(Setting& setting) {
 
 Scenario sets() {
     const std::string x = "resources in a set, out of 64";
-    return {
-        "sets",
-        "Overlapping sets of resources",
-        "Each of sixteen threads needs several of 64 accounts at the same time. It acquires them "
-        "in one of three ways: as one atomic set; one after the other, in the same order as all "
-        "other threads; or one after the other, in any order. In any order, a request that would "
-        "cause a deadlock is refused, and its thread starts again.",
-        {{"rate", "Overlapping sets, durable", x, Scale::linear, "sets a second", Scale::log,
-          "more"},
-         {"late", "Time to wait for a whole set, 99th percentile", x, Scale::linear, "microseconds",
-          Scale::log, "less"},
-         {"wasted", "Sets that were repeated because of a deadlock", x, Scale::linear,
-          "percent of all attempts", Scale::linear, "less"}},
-        run};
+    return {"sets",
+            "Overlapping sets of resources",
+            "Each of sixteen threads needs several of 64 accounts at the same time. It acquires "
+            "them in one of three ways: as one atomic set; one after the other, in the same order "
+            "as all other threads; or one after the other, in random order ('as they come'). In "
+            "the third way, a request that would cause a deadlock is refused; its thread then "
+            "releases its locks and starts again.",
+            {{"rate", "Overlapping sets, durable", x, Scale::linear, "sets a second", Scale::log,
+              "more"},
+             {"late", "Time to wait for a whole set, 99th percentile", x, Scale::linear,
+              "microseconds", Scale::log, "less"},
+             {"wasted", "Sets that were repeated because of a deadlock", x, Scale::linear,
+              "percent of all attempts", Scale::linear, "less"}},
+            run};
 }
 
 }  // namespace rocklock::bench

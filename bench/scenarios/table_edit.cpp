@@ -45,18 +45,17 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario table_edit() {
-    return {
-        "table_edit",
-        "Edits of tables with foreign keys",
-        "Each editor edits its own table for two milliseconds. Two foreign keys of the table "
-        "point to two of four shared tables, which must not change during the edit. If the "
-        "editors lock these in read, they share them; if they lock them in write, they wait for "
-        "each other.",
-        {{"rate", "Edits of tables whose foreign keys point to the same tables", "editors",
-          Scale::log, "edits a second", Scale::log, "more"},
-         {"late", "Time to wait to begin an edit, 99th percentile", "editors", Scale::log,
-          "microseconds", Scale::log, "less"}},
-        run};
+    return {"table_edit",
+            "Edits of tables with foreign keys",
+            "Each editor edits its own table for two milliseconds. The table has two foreign keys, "
+            "whose targets are two of four shared tables. The targets must not change during the "
+            "edit. If the editors lock the targets in read, they share them; if they lock the "
+            "targets in write, they wait for each other.",
+            {{"rate", "Edits of tables whose foreign keys point to the same tables", "editors",
+              Scale::log, "edits a second", Scale::log, "more"},
+             {"late", "Wait before an edit, 99th percentile", "editors", Scale::log, "microseconds",
+              Scale::log, "less"}},
+            run};
 }
 
 }  // namespace rocklock::bench

@@ -110,19 +110,19 @@ Scenario uncontended() {
             {name + "-late", "Time to acquire, 99th percentile, " + kind, "clients", Scale::log,
              "microseconds from asking to holding", Scale::log, "less"}};
     };
-    Scenario scenario{
-        "uncontended",
-        "Uncontended resources",
-        "Each client acquires and releases its own resource repeatedly. This shows the cost of a "
-        "lock without contention. Durable: a grant is synced to disk before it is answered. "
-        "Written: it is passed to the operating system before it is answered.",
-        {},
-        [](Setting& setting) {
-            measure(setting, Store::durable, "durable");
-            measure(setting, Store::written, "written");
-            measure(setting, Store::memory, "memory");
-            compare_pairs(setting);
-        }};
+    Scenario scenario{"uncontended",
+                      "Uncontended resources",
+                      "Each client acquires and releases its own resource repeatedly. This shows "
+                      "the cost of a lock without contention. Durable means that a grant is synced "
+                      "to disk before the client receives it. Written means that the grant is "
+                      "passed to the operating system before the client receives it.",
+                      {},
+                      [](Setting& setting) {
+                          measure(setting, Store::durable, "durable");
+                          measure(setting, Store::written, "written");
+                          measure(setting, Store::memory, "memory");
+                          compare_pairs(setting);
+                      }};
     for (const auto& [name, kind] : {std::pair<std::string, std::string>{"durable", "durable"},
                                      {"written", "written to the operating system"},
                                      {"memory", "in memory"}}) {

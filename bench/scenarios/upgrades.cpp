@@ -94,21 +94,21 @@ void run(Setting& setting) {
 
 Scenario upgrades() {
     const std::string x = "readers that go on to write, percent";
-    return {
-        "upgrades",
-        "Upgrades from read to write",
-        "Sixteen clients read one of four documents for a millisecond, and some of them then "
-        "write it for half a millisecond. They either lock it in read and convert the lock before "
-        "they write, or lock it in write from the beginning. If two readers of a document both "
-        "convert, one of them is refused and must read again, so converting is faster only if few "
-        "clients write.",
-        {{"rate", "Documents that are read, and some written", x, Scale::linear,
-          "documents a second", Scale::log, "more"},
-         {"late", "Time from the first request to the end, 99th percentile", x, Scale::linear,
-          "microseconds", Scale::log, "less"},
-         {"wasted", "Upgrades that were repeated because another reader converted first", x,
-          Scale::linear, "percent of all attempts", Scale::linear, "less"}},
-        run};
+    return {"upgrades",
+            "Upgrades from read to write",
+            "Sixteen clients read one of four documents for a millisecond, and some of them then "
+            "write it for half a millisecond. They lock the document in one of three ways: in "
+            "read, and convert the lock before they write; in write from the beginning; or in read "
+            "or write, if a client knows beforehand whether it will write. If two readers of a "
+            "document both convert, one of them is refused and must read again, so converting is "
+            "faster only if few clients write.",
+            {{"rate", "Documents that are read, and some written", x, Scale::linear,
+              "documents a second", Scale::log, "more"},
+             {"late", "Time from the first request to the end, 99th percentile", x, Scale::linear,
+              "microseconds", Scale::log, "less"},
+             {"wasted", "Upgrades that were repeated because another reader converted first", x,
+              Scale::linear, "percent of all attempts", Scale::linear, "less"}},
+            run};
 }
 
 }  // namespace rocklock::bench

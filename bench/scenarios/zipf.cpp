@@ -40,12 +40,14 @@ void run(Setting& setting) {
 }  // namespace
 
 Scenario zipf() {
-    const std::string x = "skew (0: all equally popular; 1.5: four of ten requests want the first)";
+    const std::string x =
+        "skew (0: all resources equally popular; 1.5: four of ten requests are for the first)";
     return {"zipf",
             "Ten thousand resources with skewed popularity",
-            "Sixteen clients acquire and release random resources out of 10,000. The k-th "
-            "resource is chosen with a probability proportional to 1/k^skew. On the left almost "
-            "all requests find their resource free; on the right most of them wait in one queue.",
+            "Sixteen clients acquire and release random resources out of 10,000. The k-th resource "
+            "is chosen with a probability proportional to 1/k^skew. On the left of the charts, "
+            "almost all requests find their resource free. On the right, four of ten requests are "
+            "for the same resource, and most clients wait in its queue at any time.",
             {{"rate", "Locks on resources with skewed popularity", x, Scale::linear,
               "acquire and release, pairs a second", Scale::log, "more"},
              {"late", "Time to acquire, 99th percentile", x, Scale::linear,

@@ -1,5 +1,5 @@
-// bench_table: tables of an embedded store: pages of a table with a large number of items, items of
-// the maximum size, and the memory and the opening time of such a table.
+// bench_table: the speed of tables in an embedded store. Measures pages of a table with a large
+// number of items, the memory and the opening time of such a table, and items of the maximum size.
 //
 //     bench_table [--quick] [--json] [--rounds N] [--items N] [--directory DIR] [--only WORD]
 //

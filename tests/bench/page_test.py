@@ -93,7 +93,7 @@ class Page(unittest.TestCase):
         text = self.read().text
         for part in ("2026-01-02 03:04 UTC", "A <fast> one, 2 cores, 3.8 GB of memory", "Linux 6, ext4",
                      "abc, with changes", "Redis 7.0.15",
-                     "5 rounds of 0.3 s each, after one warm-up round", "0.80 × (0.70–0.90)", "missed", "alone",
+                     "5 rounds, 0.3 s per measurement, after one warm-up round", "0.80 × (0.70–0.90)", "missed", "alone",
                      "memcached", "This scenario failed.", "0 of 2 targets reached, 2 missed; 2 rows have no target; 1 scenario failed",
                      "All measurements", "0.80 (one round)", "The targets are the project's own",
                      "missed, slower", "If there was only one round"):
@@ -144,9 +144,9 @@ class Page(unittest.TestCase):
         self.assertIn("| 0.80 (0.70–0.90) | 0.80 | 0.80 |", text)
 
     def test_settings(self):
-        for settings, expected in (({"rounds": 1, "seconds": 2}, "1 round of 2 s, after one warm-up round"),
+        for settings, expected in (({"rounds": 1, "seconds": 2}, "1 round, 2 s per measurement, after one warm-up round"),
                                ({"rounds": 3, "seconds": 0.5, "quick": "yes"},
-                                "3 rounds of 0.5 s each, after one warm-up round, quick yes"),
+                                "3 rounds, 0.5 s per measurement, after one warm-up round, quick yes"),
                                ({"rounds": 3}, "rounds 3"), ({"quick": "yes"}, "quick yes")):
             self.assertEqual(dict(machine.facts({"settings": settings}))["Settings"], expected)
         self.assertNotIn("Settings", dict(machine.facts({"settings": {}})))
