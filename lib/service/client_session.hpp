@@ -49,8 +49,8 @@ public:
     ClientSession(const ClientSession&) = delete;
     ClientSession& operator=(const ClientSession&) = delete;
 
-    // Returns the facts for a reply to a call that arrives now, or nullopt if the client has the
-    // boot clock of the manager.
+    // If the client and the manager have different boot clocks, returns the facts that are needed
+    // to write the reply to a call that arrives now. Otherwise returns nullopt.
     std::optional<ForeignReply> foreign_reply() const {
         if (!dispatcher_.has_other_boot(caller_)) return std::nullopt;
         return ForeignReply{caller_.node->host.node, dispatcher_.clock().now().boot};

@@ -331,12 +331,12 @@ struct RocksdbOptions {
     std::size_t write_buffer_bytes = 8u << 20;
     // The memory for blocks of table files that were read.
     std::size_t block_cache_bytes = 8u << 20;
-    // The disk space that the store reserves for its own use, in a file of this size, but at most
-    // an eighth of the file system. Storage::accepts_growth() becomes false if the free space
-    // outside of this file is less than half of this size. If the free space continues to fall, the
-    // store uses the reserve, and fills it again when space is free. The size should be at least
-    // eight times `write_buffer_bytes`. With 0, there is no reserve, and an existing file of a
-    // reserve is deleted. Ignored unless `purpose` is `use`.
+    // The disk space that the store reserves for its own use: the size of the file of the reserve,
+    // which is limited to an eighth of the file system. If the free space outside of this file is
+    // less than half the size of the file, Storage::accepts_growth() becomes false. If the free
+    // space continues to fall, the store uses the reserve, and fills it again when space is free.
+    // The size should be at least eight times `write_buffer_bytes`. With 0, there is no reserve,
+    // and an existing file of a reserve is deleted. Ignored unless `purpose` is `use`.
     std::uint64_t reserve_bytes = 0;
     // Called on a thread of the store after Storage::accepts_growth() has changed.
     std::function<void(const SpaceReserveState&)> on_space_changed;
