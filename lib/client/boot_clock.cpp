@@ -11,8 +11,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Smaller differences are accepted. They cannot do harm, because holders stop at least this long
-// before the end of their lease, and a wrong refusal would stop all locking.
+// Smaller differences are accepted, because a wrong refusal would stop all locking. They do no harm
+// to a session whose margin (SessionOptions::margin) is not smaller. With the default margin, this
+// is true for every lease of at least 200 ms.
 constexpr milliseconds tolerance{50};
 
 }  // namespace

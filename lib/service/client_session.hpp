@@ -92,9 +92,8 @@ public:
     // the sessions that are bound to the connection.
     void end_of_input() ROCKLOCK_EXCLUDES(mutex_);
     // Must be called when the connection is closed. `read` is the number of output bytes that the
-    // client is assumed to have read. If the socket reports that the client may not have read all
-    // bytes that were sent, it is the number that the client has certainly read; otherwise, the
-    // number that was sent.
+    // client is assumed to have read: the number that was sent or, if the socket reports that the
+    // client may not have read all of them, the number that the client has certainly read.
     void hang_up(std::uint64_t read) ROCKLOCK_EXCLUDES(mutex_);
     // Must be called in place of hang_up() if the connection to the client's relay was lost, so
     // that it is unknown whether the client still exists and what it has read. It may have read the

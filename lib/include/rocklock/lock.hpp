@@ -135,8 +135,8 @@ struct LockRequest {
     // that waits keeps its mode. The grant contains the chosen mode.
     //
     // If the request is invalid in the strongest of its modes, it is refused, and the other modes
-    // are not tried. With Held::join and Held::count, a grant of the session is returned if it
-    // covers the weakest of the modes.
+    // are not tried. With Held::join and Held::count, a grant of the session covers this lock if
+    // it covers the weakest of the modes.
     std::vector<Mode> modes{};
 };
 

@@ -45,9 +45,9 @@ inline constexpr int family_count = 5;
 
 // The minimum durability that a commit has after Storage::wait() for it has returned.
 enum class Durability : std::uint8_t {
-    // The commit may still be unwritten: another thread then writes it soon, together with other
-    // commits. If no other thread will write, wait() itself writes the commit. A crash before the
-    // write loses the commit. The lock manager calls wait() for a deferred commit only after a
+    // If another thread is about to write the commit together with other commits, the commit may
+    // still be unwritten. Otherwise wait() itself has written it. A crash before the write loses
+    // the commit. The lock manager's thread calls wait() for a deferred commit only after a
     // millisecond, so that another thread can write the commit in the meantime.
     deferred,
     // The operating system has accepted the commit, which survives the end of the process.
