@@ -11,8 +11,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Smaller differences are accepted. They cannot do harm, because holders stop at least this long
-// before the end of their lease, and a wrong refusal would stop all locking.
+// Smaller differences are accepted, because a wrong refusal would stop all locking. They do no harm
+// to a session whose margin (SessionOptions::margin) is not smaller. With the default margin, this
+// is true for every lease of at least 200 ms.
 constexpr milliseconds tolerance{50};
 
 }  // namespace
@@ -22,8 +23,8 @@ bool has_other_boot(const Pong& pong, const std::string& boot_id) {
 }
 
 std::chrono::milliseconds without_drift(std::chrono::milliseconds time) {
-    // Clocks of different machines may run at rates that differ by at most this part. Clocks that
-    // are not disciplined differ by about 0.0001.
+    // The rates of the clocks of two machines are assumed to differ by at most one part in this
+    // number. The rates of clocks that are not disciplined differ by about 0.0001.
     constexpr int max_drift_divisor = 1'000;
     return time == no_expiry ? time : time - time / max_drift_divisor;
 }

@@ -27,7 +27,9 @@ void FramedService::begin_closing() {
 }
 
 // Destructors of guards and sessions do not wait for the replies to their releases. The daemon
-// decides the calls of a connection in their order.
+// decides a release or a closing when it reads the call, and reads the calls of a connection in
+// order. The reply to a Ping therefore shows that all earlier releases and closings are decided,
+// except during a stall of the daemon (ServerService::on_stall()).
 void FramedService::flush_endings() {
     {
         MutexLock lock(mutex_);

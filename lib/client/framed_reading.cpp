@@ -282,8 +282,8 @@ void FramedService::take(const Frame& frame) {
     finish(frame.number, std::move(pending), std::move(reply));
 }
 
-// A daemon that shuts down has not executed the call. Keeps the call, so that it is sent again
-// after the next connect. Returns false if the client does not reconnect.
+// Handles the error `closing`: the daemon shuts down and has not executed the call. Keeps the call,
+// so that it is sent again after the next connect. Returns false if the client does not reconnect.
 bool FramedService::ask_again(std::uint64_t number, PendingCall& pending) {
     MutexLock lock(mutex_);
     if (closed_ || hurry_) return false;

@@ -61,8 +61,8 @@ Result<void> fill_in(Call& call, const JoinProcess& verb) {
     call.pid = verb.process.pid;
     return {};
 }
-// The daemon records the name of the caller's user instead, but an invalid name is refused here, as
-// by LockManager.
+// The daemon ignores `by` and records the name of the caller's user. This function nevertheless
+// refuses an invalid name, as LockManager does.
 Result<void> fill_in(Call& /*call*/, const Break& verb) {
     if (auto wrong = check_name("the name of the administrator", verb.by)) return *std::move(wrong);
     return {};
@@ -470,8 +470,8 @@ bool FramedService::holds(const SessionId& session, std::string_view resource, M
             return std::any_of(grant.locks.begin(), grant.locks.end(), does);
         });
     }
-    // The session belongs to another client, so its secret is unknown. Listing locks is more
-    // expensive.
+    // The session belongs to another client, so this client does not know its secret and cannot
+    // query its grants. A list of its locks needs no secret, but is more expensive.
     ListLocks request;
     request.session = session;
     request.limit = max_page;

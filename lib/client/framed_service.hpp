@@ -20,9 +20,9 @@
 //
 // The client stores the secret of each session from the reply that contains it, and adds it to
 // later calls. For each session that has or wants grants, an AwaitNotices call is always in
-// progress, so that the daemon reports each event as soon as it is decided. The client reports each
-// event once. If a report of the daemon is lost with the connection, the reply to the next renewal
-// contains the event.
+// progress, so that the daemon reports each event as soon as it is committed. The client reports
+// each event once. If a report of the daemon is lost with the connection, the reply to the next
+// renewal contains the event.
 #pragma once
 
 #include <atomic>
@@ -283,7 +283,7 @@ private:
     // there is no connection, or when the connection is lost.
     bool hurry_ ROCKLOCK_GUARDED_BY(mutex_) = true;
     bool closed_ ROCKLOCK_GUARDED_BY(mutex_) = false;
-    // Set by begin_closing(): every call that is pending at this time gets an error.
+    // Set by begin_closing(). A call that is still pending at this time fails.
     Steady::time_point closing_until_ ROCKLOCK_GUARDED_BY(mutex_) = Steady::time_point::max();
     Outage outage_ ROCKLOCK_GUARDED_BY(mutex_);
     // No call times out before this time. The reader thread wakes at reader_wakes_at_ at the

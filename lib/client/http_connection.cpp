@@ -184,7 +184,8 @@ Result<void> HttpConnection::wait_for(short events, const CallLimits& limits) {
 }
 
 std::optional<Error> overload_error(const HttpConnection::Answer& answer) {
-    // Other answers of a daemon with this status are not JSON, or have other codes.
+    // A daemon also sends the status 503 for other reasons. Such an answer is not JSON, or contains
+    // another error code.
     if (answer.status != 503 || !answer.body.starts_with('{')) return std::nullopt;
     auto error = read_error(answer.body);
     if (error.code != ErrorCode::limit_exceeded) return std::nullopt;

@@ -220,7 +220,7 @@ Result<std::vector<TableBinding>> RemoteTables::list_bindings() { return locks_.
 
 namespace {
 
-// The daemon selects the drafts by the user of the session, so a client cannot.
+// The daemon selects the drafts by the user of the session, so a client cannot set `only_of`.
 Error selects_user() {
     return {ErrorCode::invalid_argument,
             "only_of selects drafts in the process that has the store open; a daemon selects them "

@@ -59,7 +59,8 @@ Result<std::vector<Item>> all_in(const SystemTables::Range& range, const Search&
 
 void rest_on(const SessionId& session, SystemRow& row) {
     row.depends_on.push_back({Family::locks, records::session_key(session)});
-    // A renewal changes only this record, and can make the lease shorter.
+    // A renewal changes only the record of the deadline, and can make the lease shorter. The row
+    // therefore depends on this record too.
     row.depends_on.push_back({Family::locks, records::deadline_key(session)});
 }
 

@@ -122,7 +122,8 @@ void Reading::read_lock_record(std::string_view key, std::string_view value) {
             if (!records::decode_class(value)) problem(at("a class", key));
             return;
         default:
-            // The other records of a set of resources are read by check_table(), with their grant.
+            // check_table() reads the records with the resources of a grant, together with the
+            // grant.
             return;
     }
 }

@@ -132,7 +132,8 @@ Write ManagerGate::after_save_record(const WriteTerms& terms, AfterSave after) c
 }
 
 void ManagerGate::apply_after_save(const WriteTerms& terms, AfterSave after) {
-    // If this fails, the record remains, and open() executes it when the store is opened again.
+    // If give_up() fails, the record of the release or downgrade remains, and open() completes it
+    // when the store is opened again.
     if (!give_up(terms.session, terms.grant, after)) return;
     Batch batch;
     batch.writes.push_back({Family::meta, after_save_key(terms.grant), std::nullopt});
@@ -175,7 +176,7 @@ Result<std::optional<LockProof>> ManagerGate::try_lock(const std::vector<std::st
     }
     const auto grant = manager_.ask(std::move(acquire));
     if (grant) return std::optional(LockProof{grant->session, grant->token});
-    // While the disk is almost full, the items stay.
+    // While the disk is almost full, no lock is granted, so the expired items are not deleted.
     const bool full = grant.error().code == ErrorCode::no_space && !storage_.failure();
     if (full || is_refusal(grant.error().code)) return std::optional<LockProof>();
     return Error(grant.error());

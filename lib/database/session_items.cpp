@@ -23,8 +23,8 @@ Error no_session() {
     return {ErrorCode::invalid_argument, "this session is empty: it was closed, detached or moved"};
 }
 
-// Releases the grant after an error. With Held::join, the session had the grant before, so it is
-// kept.
+// Releases the grant after an error. With Held::join, the session may have held the grant before
+// the call, so the grant is kept.
 void let_go(Guard& guard, Held held) {
     if (held == Held::join) {
         std::ignore = guard.detach();

@@ -145,15 +145,15 @@ void KeptSession::not_renewed(const Error& error) {
 void KeptSession::granted(const Grant& grant) {
     {
         MutexLock lock(mutex);
-        // `remaining` is rounded down to whole milliseconds, so this time is not later than the
-        // decision. If the grant was decided before the last renewal, its reply is late, and the
-        // lease may have changed since. Such a reply is ignored.
+        // `remaining` is rounded down to whole milliseconds. Because a millisecond is subtracted,
+        // `at` is not later than the decision. If the grant was decided before the last renewal,
+        // its reply is late, and the lease may have changed since. Such a reply is ignored.
         const BootTime at = grant.deadline - grant.remaining - milliseconds{1};
         if (at < decided || grant.deadline <= deadline) return;
         decided = at;
         deadline = grant.deadline;
         warned = false;
-        // If the keeper has not seen a deadline pass, its next check finds the new times.
+        // If `expired` is not set, the next check is already scheduled, and finds the new times.
         if (!std::exchange(expired, false)) return;
     }
     keeper.changed(*this);
@@ -402,7 +402,7 @@ void SessionKeeper::attend(std::size_t max_sessions) {
 
 // Renews the due sessions. For a daemon, sends all requests before the first reply arrives, so that
 // many renewals take about as long as one. The thread does not wait for the replies: the daemon may
-// be stopped, and warnings and stops are due meanwhile.
+// be stopped, and warnings and stop requests can become due during the wait.
 void SessionKeeper::renew(const Sessions& sessions) {
     const BootTime now = clock_.now().boot;
     Sessions due;

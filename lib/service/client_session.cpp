@@ -171,8 +171,9 @@ void ClientSession::end_of_input() {
     dispatcher_.disconnect(std::move(disconnected));
 }
 
-// The sessions of the connection continue, as those of a previous daemon process do: their client
-// may bind them to its next connection, and otherwise they end with their leases.
+// The sessions of the connection continue, like the sessions of a previous daemon process. The
+// client can bind a session to its next connection. If it does not, the session ends with its
+// lease.
 void ClientSession::lose_relay(std::uint64_t sent) {
     std::vector<SessionId> sessions;
     {

@@ -49,8 +49,8 @@ public:
     ClientSession(const ClientSession&) = delete;
     ClientSession& operator=(const ClientSession&) = delete;
 
-    // Returns the facts for a reply to a call that arrives now, or nullopt if the client has the
-    // boot clock of the manager.
+    // If the client and the manager have different boot clocks, returns the facts that are needed
+    // to write the reply to a call that arrives now. Otherwise returns nullopt.
     std::optional<ForeignReply> foreign_reply() const {
         if (!dispatcher_.has_other_boot(caller_)) return std::nullopt;
         return ForeignReply{caller_.node->host.node, dispatcher_.clock().now().boot};
@@ -92,9 +92,8 @@ public:
     // the sessions that are bound to the connection.
     void end_of_input() ROCKLOCK_EXCLUDES(mutex_);
     // Must be called when the connection is closed. `read` is the number of output bytes that the
-    // client is assumed to have read. If the socket reports that the client may not have read all
-    // bytes that were sent, it is the number that the client has certainly read; otherwise, the
-    // number that was sent.
+    // client is assumed to have read: the number that was sent or, if the socket reports that the
+    // client may not have read all of them, the number that the client has certainly read.
     void hang_up(std::uint64_t read) ROCKLOCK_EXCLUDES(mutex_);
     // Must be called in place of hang_up() if the connection to the client's relay was lost, so
     // that it is unknown whether the client still exists and what it has read. It may have read the

@@ -158,8 +158,9 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
     if (options_.observer != nullptr) {
         done = options_.observer->observe(call, caller, std::move(done));
     }
-    // A lookup of the groups of a user may take long, and this may be a thread that serves other
-    // clients. These calls never wait for a lock, so they need no ticket.
+    // A lookup of the groups of a user may take long, and the calling thread may serve other
+    // clients. The lookup therefore runs in the background. Calls that depend on rights never wait
+    // for a lock, so they need no ticket.
     if (options_.background && !may_administer(caller) && depends_on_rights(call.body) &&
         !identities_.knows(caller.uid)) {
         options_.background(
@@ -346,8 +347,8 @@ std::string Dispatcher::name_of(const Caller& caller) const {
     return caller.node ? remote_users_.name_of(caller.uid) : user_name(uid_of(caller.uid));
 }
 
-// Checks rights and proof, which the service does not, and adds the facts about the caller that the
-// kernel reports.
+// Makes the checks that the service does not make: the rights of the caller and of its node, and
+// the secret of the session. Adds the facts about the caller that the kernel reports.
 Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller,
                                                 ProvenSession* proven) {
     const bool administrator = may_administer(caller);
@@ -414,8 +415,9 @@ bool Dispatcher::depends_on_rights(const CallBody& body) {
     });
 }
 
-// A Steal always gets a list of identities, even an empty one. Therefore, a class with `steal_by`
-// that is saved at this moment applies to the Steal. An empty list gives no rights.
+// A Steal always gets a list of identities. If no class depends on identities, the list is empty,
+// and gives no rights. If a class with `steal_by` is saved before the Steal is decided, the service
+// therefore still checks `steal_by`.
 Result<void> Dispatcher::add_rights(CallBody& body, const Caller& caller) {
     const bool by_class = depends_on_rights(body);
     const auto* steal = std::get_if<Steal>(&body);
@@ -439,8 +441,8 @@ Result<void> Dispatcher::set_principal(CallBody& body, const Caller& caller, Bin
     auto* list = std::get_if<ListLocks>(&body);
     if (opens == nullptr && list == nullptr) return {};
     if (list != nullptr) {
-        // The reply marks the locks of `asker`. A principal that the caller must not use marks no
-        // locks, so an error is not returned.
+        // The reply marks the locks of `asker`. If the caller may not use this principal, no error
+        // is returned, because `asker` only determines which locks are marked.
         if (list->asker.empty()) return {};
         auto asker = principals_.principal_for(caller.uid, list->asker);
         if (asker) list->asker = *std::move(asker);
@@ -462,8 +464,9 @@ Result<void> Dispatcher::prove(const Call& call, ProvenSession* proven) {
     auto known = service_.authenticate(*session, secret);
     if (known && proven != nullptr) proven->set(*session, secret);
     if (known) return {};
-    // A repeated release is answered with the end of the grant, even if the session has ended with
-    // it. A wrong secret is always not_owner, even if there is no such session.
+    // The response to a repeated Release reports how the grant has ended, even if the session has
+    // ended too. If the secret is wrong, the error is not_owner, even if the session does not
+    // exist.
     const bool ended = known.error().code == ErrorCode::session_expired ||
                        known.error().code == ErrorCode::session_not_found;
     if (ended && std::holds_alternative<Release>(call.body)) {

@@ -80,9 +80,10 @@ Result<Reply> Dispatcher::answer_query(const Call& call, bool administrator) {
 
 namespace {
 
-// Returns an error if a class does not allow the caller to change the binding of a table: the class
-// of the resource to which it is bound now, or to which it is to be bound. The resource is a
-// template; an element in braces matches `*` in patterns.
+// Returns an error unless the caller may change the binding of a table. The right is required for
+// the class of the resource to which the table is bound now, and for the class of `resource`, to
+// which it is to be bound. Both resources are templates; an element in braces matches `*` in
+// patterns.
 std::optional<Error> check_bind(const std::vector<LockClass>& classes,
                                 const std::optional<std::vector<std::string>>& identities,
                                 const std::vector<TableBinding>& bindings, const std::string& table,

@@ -31,8 +31,8 @@ ServiceAnswer error_answer(const Error& error) {
             write_error(error),      error.code, error.drafts != 0};
 }
 
-// Returns the first reason that is a missing or lost lock. It is reported for the save as a whole,
-// with its facts.
+// Returns the first reason that reports a missing or lost lock, or null. The response to the whole
+// save contains this reason and its facts.
 const CancellationReason* lock_reason(const Error& error) {
     const auto found =
         std::find_if(error.reasons.begin(), error.reasons.end(), [](const auto& reason) {

@@ -130,7 +130,7 @@ Result<std::optional<UserId>> check_sender(LockService* locks, const SessionId& 
     }
     const ErrorCode code = known.error().code;
     if (code == ErrorCode::session_expired || code == ErrorCode::session_not_found) {
-        // The write will be refused.
+        // The session has ended or does not exist, so a write with this proof will be refused.
         return Owner(nobody_known);
     }
     return Error(known.error());

@@ -30,7 +30,7 @@ void append_head(std::string& text, std::string_view name, std::string_view type
 
 void append_locks(std::string& text, const LockStatistics& now) {
     append_head(text, "rocklock_locks_granted_total", "counter",
-                "Locks granted; each lock of a set counts.");
+                "Locks granted; a grant counts once for each of its resources.");
     constexpr std::array<std::string_view, 3> modes = {"read", "write", "exclusive"};
     const auto line = [&](std::string_view mode, std::uint64_t count) {
         text += "rocklock_locks_granted_total{mode=\"" + std::string(mode) + "\"} " +
@@ -207,7 +207,7 @@ void append_statistics(std::string& text, const LockStatistics& now) {
     gauge("rocklock_classes_draining", "Classes that are drained.", now.classes_draining);
     gauge("rocklock_audit_rows", "Rows of the audit log.", now.audit_rows);
     append_head(text, "rocklock_oldest_hold_seconds", "gauge",
-                "Time since the oldest grant that is held was made; 0 if none is held.");
+                "Age of the oldest grant that is held; 0 if none is held.");
     text += "rocklock_oldest_hold_seconds " + seconds(now.oldest_hold) + "\n";
     append_locks(text, now);
     append_histogram(text, "rocklock_acquire_duration_seconds",

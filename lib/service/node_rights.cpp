@@ -59,7 +59,7 @@ std::optional<Error> check_names(const RemoteNode& node, const Verb& verb) {
 bool may_name_all(const RemoteNode& node) { return may_name(node, ""); }
 
 std::optional<Error> check_rights(const RemoteNode& node, const CallBody& body) {
-    // Clients that use tables only send a Ping, too.
+    // Clients that use only tables also send a Ping.
     if (!node.may_lock && !only_reads(body) && !std::holds_alternative<Ping>(body)) {
         return Error(ErrorCode::access_denied,
                      "the clients of the node " + node.host.node +

@@ -9,7 +9,8 @@ namespace rocklock {
 namespace {
 
 constexpr std::chrono::seconds max_name_age{60};
-// A user without a name may be the result of a directory service that does not answer now.
+// If no name was found, a directory service may only be unavailable for a moment. This result is
+// therefore kept for a shorter time.
 constexpr std::chrono::seconds max_failure_age{1};
 
 }  // namespace

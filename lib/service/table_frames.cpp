@@ -72,8 +72,8 @@ Result<TableReply> execute(TableService& tables, const TableRequest& request) {
         request);
 }
 
-// Checks the secrets of the sessions in the proofs, and adds the user to each proof, and the user
-// whose drafts it can save.
+// Checks the secrets of the sessions in the proofs. Sets LockProof::user and LockProof::owner of
+// each proof.
 Result<void> check_proofs(TableFrame& frame, UserId user, LockService* locks) {
     std::map<SessionId, std::optional<UserId>> owners;
     const auto proofs = proofs_in(frame.request);

@@ -26,10 +26,10 @@ namespace rocklock {
 // server can distinguish the two protocols. The last byte is the version.
 inline constexpr std::string_view frame_greeting = "\xF5RL\x01";
 
-// The maximum sizes of a frame without its length. The first applies to a call, which a server
-// reads, and the second to a reply, which a client reads. Because of the limits of the lock API,
-// calls are much smaller than their maximum. If the maximum were larger, one client could delay the
-// other clients of its I/O thread.
+// The maximum sizes of a frame, without the four bytes of its length. The first applies to a call,
+// which a server reads, and the second to a reply, which a client reads. Because of the limits of
+// the lock API, calls are much smaller than their maximum. If the maximum were larger, one client
+// could delay the other clients of its I/O thread.
 inline constexpr std::size_t max_call_frame_bytes = 1U << 20;
 inline constexpr std::size_t max_reply_frame_bytes = 1U << 30;
 

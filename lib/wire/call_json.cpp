@@ -63,8 +63,8 @@ public:
     template <typename T>
     void boot_deadline(const T& reply) {
         if (foreign_ == nullptr) return required("DeadlineBootMs", reply.deadline);
-        // `remaining` is rounded down, so the decision may have been a millisecond earlier than the
-        // difference.
+        // `remaining` is rounded down, so the decision may have been up to a millisecond earlier
+        // than `deadline` minus `remaining`.
         using std::chrono::milliseconds;
         const auto held = since_arrival(reply.deadline - reply.remaining) - milliseconds{1};
         required("HeldMs", std::max(held, milliseconds{0}));

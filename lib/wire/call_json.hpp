@@ -21,10 +21,10 @@ namespace rocklock {
 Result<Call> read_call(Call empty, std::string_view json);
 std::string write_call(const Call& call);
 
-// The additional facts of a reply to a client of another boot, whose boot clock has no relation to
-// that of the manager. The reply contains HeldMs and CapMs, which are times since the arrival of
-// the call, in place of DeadlineBootMs and CapBootMs. The client adds them to the time at which it
-// has sent the call; the result is never later than the true time.
+// The facts that are needed to write a reply to a client whose boot clock has no relation to that
+// of the manager. The reply contains HeldMs and CapMs, which are times since the arrival of the
+// call, in place of DeadlineBootMs and CapBootMs. The client adds them to the time at which it has
+// sent the call; the result is never later than the true time.
 struct ForeignReply {
     // The name of the client's node.
     std::string node;

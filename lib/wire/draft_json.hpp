@@ -2,7 +2,7 @@
 // {"TableName": ...}}.
 //
 // If the write was requested with legacy parameters instead of expressions, the action contains the
-// legacy parameters, as PutItem, UpdateItem and DeleteItem do.
+// legacy parameters in the form in which PutItem, UpdateItem and DeleteItem contain them.
 #pragma once
 
 #include <string>

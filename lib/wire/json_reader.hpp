@@ -85,8 +85,8 @@ public:
         }
     }
 
-    // Reads the deadline on the boot clock or, in a ForeignReply, that since the arrival of the
-    // call.
+    // Reads a deadline. It is a time of the boot clock or, if the reply was written with a
+    // ForeignReply, a time since the arrival of the call.
     template <typename T>
     void boot_deadline(T& reply) {
         if (!has("HeldMs")) return required("DeadlineBootMs", reply.deadline);

@@ -300,7 +300,7 @@ void describe(Codec& codec, T& backed_up) {
 
 // ---- Refusals ----
 
-// The facts of an error. The codec itself writes and reads its name and message.
+// The facts of an error. The codec itself writes and reads the name and the message of the error.
 template <typename Codec, A<Error> T>
 void describe_facts(Codec& codec, T& error) {
     codec.optional("Blockers", error.blockers);

@@ -87,7 +87,8 @@ void describe_call(Codec& codec, C& /*call*/, T& body) {
 // is also a member. A client that uses frames knows this id from the Ping with which its connection
 // begins.
 //
-// A JSON reply to a client of another boot has no deadline on the boot clock, see ForeignReply.
+// A JSON reply to a client with another boot clock has no deadline on the boot clock; see
+// ForeignReply.
 template <typename Codec, typename T>
 void describe_deadline(Codec& codec, T& reply) {
     codec.required("RemainingMs", reply.remaining);

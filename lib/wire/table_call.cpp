@@ -199,7 +199,8 @@ void write_no_backups(JsonWriter& writer) {
     writer.end_object();
 }
 
-// If the table does not exist, operations on backups fail with a name of their own.
+// If the table does not exist, operations on backups fail with another exception than other
+// operations.
 TableCall describe_backups(const MemberReader& json) {
     return [table = required_table(json)](TableService& tables,
                                           const TableGuards& /*guards*/) -> Result<TableAnswer> {
@@ -274,7 +275,7 @@ TableCall transact_write(const MemberReader& json) {
         write_alone);
 }
 
-// If a key is invalid, DynamoDB returns its message without a list of reasons.
+// If a key is invalid, DynamoDB returns only the message about this key, and no list of reasons.
 Result<TransactGetAnswer> get_together(TableService& tables, const TransactGet& request) {
     auto answer = tables.transact_get(request);
     if (answer || answer.error().code != ErrorCode::transaction_cancelled) return answer;

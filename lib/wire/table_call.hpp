@@ -50,7 +50,7 @@ private:
     boost::json::value json_;
 };
 
-// The parts of a request that its headers and its sender determine.
+// The parts of a request that come from its headers and its sender, not from its body.
 struct TableGuards {
     // The proof for all items that the request reads or writes.
     std::optional<LockProof> proof;

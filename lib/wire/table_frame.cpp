@@ -187,7 +187,7 @@ Error read_table_refusal(std::string_view body) {
     FirstProblem problem;
     if (!is_table_frame(body)) problem.report("it has another encoding");
     const auto members_of_error = body.substr(std::min<std::size_t>(body.size(), 1));
-    // The members that the refusals of frames have, too, and then those about items.
+    // Reads the members that errors of the lock API have too, and then the members about items.
     Error error = read_refusal_frame(members_of_error);
     FrameReader members(members_of_error, false, problem);
     describe_item_facts(members, error);

@@ -14,8 +14,8 @@ namespace {
 
 using Kind = WriteItem::Kind;
 
-// Reads a PutRequest or a DeleteRequest. If there is not exactly one of them, the message is the
-// same for none and for two, as DynamoDB's recorded responses show.
+// Reads a PutRequest or a DeleteRequest. If both are present, or neither, the message is the same,
+// as DynamoDB's recorded responses show.
 WriteItem read_element(const MemberReader& json, const std::string& table) {
     WriteItem write;
     write.table = table;
@@ -87,7 +87,7 @@ void write_elements(JsonWriter& json, const std::vector<WriteItem>& writes) {
     }
 }
 
-// The same for keys.
+// As write_elements(), but for the keys of a BatchGet.
 void write_keys(JsonWriter& json, const BatchGet::Keys& request) {
     json.begin_object();
     json.key("Keys");

@@ -137,9 +137,9 @@ UpdateTable::GlobalIndexUpdate read_index_update(const MemberReader& json) {
     return update;
 }
 
-// The members of the requests that are not implemented, and the feature that each belongs to. A
-// request with one of them is refused, because its sender would rely on it. Members that are
-// unknown in the API are ignored, as in the service.
+// The members that Rocklock does not implement, and the feature to which each belongs. A request
+// with one of these members is refused, because its sender would rely on the feature. Members that
+// DynamoDB's API does not have are ignored, as in DynamoDB.
 struct UnimplementedMember {
     std::string_view name;
     std::string_view feature;
@@ -172,7 +172,9 @@ void refuse_unimplemented(const MemberReader& json,
     }
 }
 
-// A new table may be requested without a stream, but a table has no stream that can be disabled.
+// Reports a fault if the request is about a stream. If `may_disable` is true, the request may state
+// that streams are disabled: this is allowed for a new table, but no table has a stream that
+// UpdateTable could disable.
 void refuse_streams(const MemberReader& json, bool may_disable) {
     const auto streams = json.structure("StreamSpecification");
     if (!streams) return;
@@ -214,7 +216,7 @@ void write_throughput(JsonWriter& json, const ProvisionedThroughput& throughput)
     json.end_object();
 }
 
-// Omitted if the table was never an on-demand table.
+// Writes the billing mode. Omits it if the table was never an on-demand table.
 void write_billing(JsonWriter& json, const TableDescription& table) {
     if (table.billing != BillingMode::pay_per_request && !table.on_demand_since) return;
     json.key("BillingModeSummary");
@@ -279,7 +281,7 @@ void write_projection(JsonWriter& json, const IndexProjection& projection) {
     json.end_object();
 }
 
-// The members that have other names in the description of a table.
+// Writes the members of an index for which the description of a table has other names.
 void write_arn_and_counts(JsonWriter& json, const IndexDescription& index) {
     json.key("IndexArn");
     json.string(index.arn);

@@ -19,7 +19,7 @@ constexpr auto actions = std::to_array<std::pair<std::string_view, Kind>>({
     {"Update", Kind::update},
 });
 
-// Reads the action of an element, which must have exactly one of the four.
+// Reads the action of an element, which must have exactly one of the four actions.
 WriteItem read_transact_item(const MemberReader& json) {
     std::optional<WriteItem> read;
     bool several = false;

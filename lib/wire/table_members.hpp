@@ -494,7 +494,7 @@ void describe(Codec& codec, T& page) {
 template <typename Codec, A<NoAnswer> T>
 void describe(Codec& /*codec*/, T& /*nothing*/) {}
 
-// ---- Around requests and answers ----
+// ---- Additions to requests and answers ----
 
 template <typename Codec, A<SessionSecret> T>
 void describe(Codec& codec, T& secret) {

@@ -73,9 +73,9 @@ struct DatabaseOptions {
 
 // Options of Database::connect().
 struct ConnectOptions {
-    // The maximum time that a call waits for a connection. Also the maximum time that it waits for
-    // the response; if its request has a wait timeout, this time begins after the wait timeout.
-    // Renewals, releases and closings of sessions wait for a shorter time.
+    // The maximum time that a call waits for a connection, and the maximum time that it then waits
+    // for the response. If the request has a wait timeout, the second time begins when the wait
+    // timeout has passed. Renewals, releases and closings of sessions wait for a shorter time.
     std::chrono::milliseconds patience{10'000};
     // Whether the database has background threads. If false, the caller must call Session::renew()
     // for each session, or call Database::tick().
@@ -98,8 +98,8 @@ struct ConnectOptions {
 // Lifetime:   must outlive its sessions and guards. After a move, calls of the moved-from object
 //             fail with invalid_argument.
 // Durability: with Durability::durable, a grant is synced to disk before acquire() returns it. A
-//             release may be lost in a crash; the grant then ends with its lease. The operating
-//             system has accepted a renewal before the renewal returns.
+//             release may be lost in a crash; the grant then ends with its lease. A renewal
+//             returns after the operating system has accepted its commit.
 class ROCKLOCK_API Database {
 public:
     // Opens the store in a directory. Only one process at a time can have a store open.
@@ -125,7 +125,7 @@ public:
     //     request had an effect.
     //   - The client counts a lease from the time at which it sent the request. For the client, the
     //     lease therefore ends slightly earlier than for the daemon.
-    //   - The daemon sends notices about the grants of a session as soon as the events are decided.
+    //   - The daemon sends a notice about a grant of a session as soon as the event is committed.
     //     Notices about events that occur while there is no connection arrive with the next
     //     renewal.
     //   - The grants of a session outlive the connection. close() does not release them; they end
@@ -201,7 +201,7 @@ public:
     Result<std::vector<SessionView>> sessions(std::string_view principal = {}) const;
     LockStatistics statistics() const;
 
-    // Each of the next three functions changes the option of DatabaseOptions that it names, while
+    // The next three functions change the options `user_limits`, `retention` and `slow_wait` while
     // the database is open. If a limit is lowered below the current usage of a user, the user keeps
     // its sessions, grants and data, but cannot add more. A new `slow_wait` applies to waits that
     // begin after the call.
@@ -236,9 +236,8 @@ public:
     // expired items are deleted in the background if DatabaseOptions::background is true.
     Result<TableService*> tables();
 
-    // Bind a table to resources, and remove its binding, as the functions of TableService with
-    // these names do. With a daemon, these functions require administrator rights, or the right of
-    // LockClass::bind_by.
+    // The same as TableService::bind_table() and TableService::unbind_table(). With a daemon, these
+    // functions require administrator rights, or the right of LockClass::bind_by.
     Result<TableBinding> bind_table(const TableBinding& binding);
     Result<TableBinding> unbind_table(const std::string& table);
     // Returns all bindings. Requires no special rights.

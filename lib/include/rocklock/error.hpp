@@ -234,7 +234,7 @@ struct Error {
     std::vector<CycleStep> cycle;
     std::optional<Ending> ended;
     std::optional<GrantId> grant;
-    // The time after which a retry can succeed: a minimum hold or a lock delay is then over, a
+    // The time after which a retry can succeed, because a minimum hold or a lock delay has ended, a
     // steal is allowed, or an overloaded daemon may accept the request.
     std::optional<std::chrono::milliseconds> retry_after;
     // The policy that refuses a steal.

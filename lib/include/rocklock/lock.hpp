@@ -135,8 +135,8 @@ struct LockRequest {
     // that waits keeps its mode. The grant contains the chosen mode.
     //
     // If the request is invalid in the strongest of its modes, it is refused, and the other modes
-    // are not tried. With Held::join and Held::count, the session already holds the lock if one of
-    // its grants covers the weakest of the modes.
+    // are not tried. With Held::join and Held::count, a grant of the session covers this lock if
+    // it covers the weakest of the modes.
     std::vector<Mode> modes{};
 };
 
@@ -203,8 +203,8 @@ struct Acquire {
     // queues of all of them and gets the first one that becomes available. `modes` is not allowed.
     //
     // With Held::refuse, locks that the session already holds are skipped; if it holds all of them,
-    // the request fails with already_held. With Held::join and Held::count, the first lock that a
-    // grant of the session covers is used.
+    // the request fails with already_held. With Held::join and Held::count, if the session has
+    // grants that cover any of the locks, the grant that covers the first of these is returned.
     bool any = false;
     // The request waits as if it had arrived limits::priority_step earlier for each unit of its
     // priority. If the priority is greater than LockClass::max_priority for a resource that the
@@ -518,10 +518,10 @@ enum class Ticket : std::uint64_t {};
 //          no background thread, they run on the thread that completes the request. The service
 //          holds no mutex while a completion runs. A completion must not block for long.
 // Errors:  in addition to those listed at the request: invalid_argument; closing; session_expired,
-//          session_not_found, not_owner and grant_ended for its sessions and grants;
-//          store_in_use in a child of the process that opened the store; io_error, no_space and
-//          corrupt from the storage. After an error of the storage, every request fails with that
-//          error.
+//          session_not_found, not_owner and grant_ended for the sessions and grants that the
+//          request names; store_in_use in a child of the process that opened the store; io_error,
+//          no_space and corrupt from the storage. After an error of the storage, every request
+//          fails with that error.
 class ROCKLOCK_API LockService {
 public:
     using Completion = std::function<void(Result<Answer>)>;

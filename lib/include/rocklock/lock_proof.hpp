@@ -36,8 +36,8 @@ struct LockProof {
     std::optional<UserId> owner{};
 };
 
-// The effect of a save, which is a write that grants have permitted, on these grants. The save and
-// this effect are one commit: after a crash, either both have taken effect or neither.
+// The effect of a save on its grants. A save is a write that these grants have permitted. The save
+// and the effect are one commit: after a crash, either both have taken effect or neither.
 enum class AfterSave : std::uint8_t {
     keep,
     // Releases the grant, as Release does: if the count of the grant is greater than 0

@@ -1,7 +1,7 @@
 // Notices to the owner of a session about events that other clients or an expiry have caused.
 //
 // If a request AwaitNotices of the session is waiting, it returns the notice as soon as the event
-// is decided. If none is waiting, the response to the session's next renewal contains the notice.
+// is committed. If none is waiting, the response to the session's next renewal contains the notice.
 #pragma once
 
 #include <chrono>
@@ -60,7 +60,8 @@ struct TakeOverAnswer {
     std::uint64_t number = 0;
 };
 
-// The notices of a session. Each list is in the order of the events and has at most the newest 100.
+// The notices of a session. Each list contains the newest notices, at most 100, in the order of the
+// events.
 struct Notices {
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;

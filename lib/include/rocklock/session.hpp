@@ -118,9 +118,9 @@ public:
     bool valid() const;
     // Returns the time until valid() becomes false. Never negative.
     std::chrono::milliseconds remaining() const;
-    // Returns a token. A stop of the token is requested when valid() becomes false because the
-    // grant is lost, because its lease or its `cap` (see Grant) is about to end, or because the
-    // session or the database is closed. release(), detach() and the destructor do not request the
+    // Returns a token that signals that valid() has become false. A stop is requested if the grant
+    // is lost, if the lease or the `cap` of the grant (see Grant) is about to end, and if the
+    // session or the database is closed. release(), detach() and the destructor do not request a
     // stop. A stop is never undone, even if a late renewal makes the grant valid again. For an
     // empty guard, returns a token whose stop is already requested.
     //

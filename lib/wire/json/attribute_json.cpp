@@ -131,7 +131,7 @@ void AttributeReader::read(const boost::json::value& json, std::size_t level,
     if (const auto* object = json.if_object()) {
         for (const auto& member : *object) {
             const auto type = parse_attribute_type(view(member.key()));
-            // Ignore members that are not a type or are null.
+            // Ignores members whose names are not types, and members whose values are null.
             if (!type || member.value().is_null()) continue;
             ++types;
             read_typed(*type, member.value(), level, value);

@@ -35,7 +35,7 @@ public:
     void foreign_key(std::string_view name);
 
     void string(std::string_view text);
-    // Write a number with any number of digits, or any bytes, as a string.
+    // Write a string: the decimal digits of a Number, or bytes in base64.
     void decimal_string(const Number& number);
     void base64_string(std::string_view bytes);
     template <std::integral Number>

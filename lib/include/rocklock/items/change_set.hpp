@@ -89,9 +89,9 @@ public:
 private:
     struct Known;
 
-    // Returns the entry of an item. If there is no entry, or if `item` is not null, first reads the
-    // item. If there is an entry, the item that was read must have the version in the entry. If
-    // `item` is not null, stores the item in `*item`.
+    // Returns the entry of an item. If there is no entry, reads the item and adds an entry with its
+    // version. If `item` is not null, always reads the item and stores it in `*item`. If the item
+    // was read and does not have the version of an existing entry, returns an error.
     Result<Known*> find_or_add(const std::string& table, const AttributeMap& key,
                                std::optional<Item>* item);
     Result<void> change(const AttributeMap& key, WriteItem write);

@@ -52,9 +52,9 @@ struct DraftsRequest {
     // The `next` of the previous page; none for the first page.
     DraftId next{};
     // If set, only drafts that were kept for sessions that this user opened are returned. Servers
-    // set it, because any client can use the name of any principal. After Database::connect() it
-    // must be none, because the daemon itself selects the drafts by the user that opened the
-    // client's session for `principal`.
+    // set it, because any client can use the name of any principal. In a request to a daemon
+    // (Database::connect()), it must be none: the daemon selects the drafts by the user that opened
+    // the client's session for `principal`.
     std::optional<UserId> only_of{};
 };
 

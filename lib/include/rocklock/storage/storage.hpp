@@ -45,9 +45,9 @@ inline constexpr int family_count = 5;
 
 // The minimum durability that a commit has after Storage::wait() for it has returned.
 enum class Durability : std::uint8_t {
-    // The commit may still be unwritten: another thread then writes it soon, together with other
-    // commits. If no other thread will write, wait() itself writes the commit. A crash before the
-    // write loses the commit. The lock manager calls wait() for a deferred commit only after a
+    // If another thread is about to write the commit together with other commits, the commit may
+    // still be unwritten. Otherwise wait() itself has written it. A crash before the write loses
+    // the commit. The lock manager's thread calls wait() for a deferred commit only after a
     // millisecond, so that another thread can write the commit in the meantime.
     deferred,
     // The operating system has accepted the commit, which survives the end of the process.
@@ -331,12 +331,12 @@ struct RocksdbOptions {
     std::size_t write_buffer_bytes = 8u << 20;
     // The memory for blocks of table files that were read.
     std::size_t block_cache_bytes = 8u << 20;
-    // The disk space that the store reserves for its own use, in a file of this size, but at most
-    // an eighth of the file system. Storage::accepts_growth() becomes false if the free space
-    // outside of this file is less than half of this size. If the free space continues to fall, the
-    // store uses the reserve, and fills it again when space is free. The size should be at least
-    // eight times `write_buffer_bytes`. With 0, there is no reserve, and an existing file of a
-    // reserve is deleted. Ignored unless `purpose` is `use`.
+    // The disk space that the store reserves for its own use: the size of the file of the reserve,
+    // which is limited to an eighth of the file system. If the free space outside of this file is
+    // less than half the size of the file, Storage::accepts_growth() becomes false. If the free
+    // space continues to fall, the store uses the reserve, and fills it again when space is free.
+    // The size should be at least eight times `write_buffer_bytes`. With 0, there is no reserve,
+    // and an existing file of a reserve is deleted. Ignored unless `purpose` is `use`.
     std::uint64_t reserve_bytes = 0;
     // Called on a thread of the store after Storage::accepts_growth() has changed.
     std::function<void(const SpaceReserveState&)> on_space_changed;
