@@ -125,8 +125,8 @@ struct LockTableOptions {
 
 // Facts about the store that recovery needs in addition to the records.
 struct RecoveryFacts {
-    // The current epoch. If `exact` is true, deadlines in records of this epoch are exact. All
-    // other sessions get their full lease, starting at `now`.
+    // The current epoch. If `exact` is true, a session whose deadline was recorded in this epoch
+    // keeps the deadline. Every other session gets its full lease, starting at `now`.
     std::uint32_t boot_epoch = 1;
     bool exact = true;
     // Whether the store was restored from a copy. If true, every session and every grant in it is
