@@ -2,8 +2,8 @@
 //
 // While too many accepted connections wait to be served or refused, no connection is accepted, and
 // further clients wait in the kernel's queue. When the limit of connections is reached, the oldest
-// connection on which no request has arrived is closed. The last slots of the limit are reserved
-// for administrators.
+// connection on which no request has arrived is closed if it is old enough (IdleConnections). The
+// last slots of the limit are reserved for administrators.
 #pragma once
 
 #include <atomic>
