@@ -174,8 +174,8 @@ public:
     // The following functions are queries. Each returns the state at `now`. Only fence() changes
     // the table.
     LockView show(std::string_view resource, Instant now) const;
-    // Returns the id of the last grant of the resource, which the caller can look up for
-    // LockView::last_holder. Returns 0 if no grant is known.
+    // Returns the id of the last grant of the resource, or 0 if no grant is known. The caller can
+    // use the id to look up LockView::last_holder.
     GrantId last_grant(std::string_view resource) const;
     // Continue a search for one or two milliseconds. Return nullopt until the search is complete.
     // On a table with few locks, a search takes one step, so its result shows the state at one
