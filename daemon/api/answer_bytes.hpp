@@ -1,4 +1,4 @@
-// The size of the response to a call of the lock API, as far as the call alone determines the size.
+// The maximum size of the response to a call of the lock API, which is estimated from the call.
 //
 // The response to a call that has changed something is never discarded. Therefore, if such a
 // response can be large, its size is counted before the call is executed (user_buffers.hpp).

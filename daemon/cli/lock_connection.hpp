@@ -50,7 +50,8 @@ public:
     }
 };
 
-// Returns how a grant had ended before the Release whose reply is `released`.
+// `released` is the reply to a Release of a grant that had already ended. Returns how the grant had
+// ended.
 Ending ending_in(const Released& released);
 
 // Returns how a grant of an ended session has ended, or nullopt if it has not ended or is no longer

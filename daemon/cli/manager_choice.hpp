@@ -1,8 +1,8 @@
 // Selects the lock manager that a client uses, and the directory of a user's private daemon.
 //
 // Two programs that lock the same resource exclude each other only if they use the same manager.
-// Therefore, the choice depends on the configuration of the machine and on the uid. It depends
-// neither on environment variables other than ROCKLOCK_SOCKET, nor on which sockets exist:
+// Therefore, the choice depends on the configuration of the machine and on the uid, but not on
+// which sockets exist. ROCKLOCK_SOCKET is the only environment variable that affects the choice:
 //
 //     --socket or ROCKLOCK_SOCKET ──────────────────► that socket, an explicit exception
 //     `manager = private` in the configuration file ► the private daemon of this uid

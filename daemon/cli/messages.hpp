@@ -26,7 +26,7 @@ std::string left_in_table(std::chrono::milliseconds remaining);
 std::string time_left(std::chrono::milliseconds remaining);
 std::string describe_holder(const Holder& holder, WallTime now);
 
-// Returns time_left() and, unless there is none, the deadline: "18s left, until
+// Returns time_left(), followed by the deadline if there is one: "18s left, until
 // 2026-11-21T09:30:00.000Z".
 std::string held_for(std::chrono::milliseconds remaining, WallTime deadline);
 

@@ -162,8 +162,8 @@ private:
     std::uint64_t taken_ = 0;
     // The position of the next request in the input.
     std::uint64_t next_begin_ = 0;
-    // Numbers of response bytes. Those in `made_` are being passed to this thread. Those in
-    // `unsent_` have arrived, but take_output() has not returned them yet.
+    // `made_` is the number of response bytes that are being passed to this thread. `unsent_` is
+    // the number of those that have arrived and that take_output() has not returned yet.
     std::atomic<std::size_t> made_{0};
     std::size_t unsent_ = 0;
     std::size_t searches_ = 0;

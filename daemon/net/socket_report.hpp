@@ -8,8 +8,7 @@
 //                   closes its socket with unread bytes, or if bytes arrive after that, the
 //                   connection is reset and the socket reports an error.
 //     Relay         The relay counts the bytes that the client has read, and reports the number
-//     when
-//                   the client closes its connection.
+//                   when the client closes its connection.
 #pragma once
 
 #include <cstdint>

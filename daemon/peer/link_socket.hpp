@@ -19,7 +19,8 @@ using LinkSocket = boost::asio::generic::stream_protocol::socket;
 // closed meanwhile.
 boost::asio::awaitable<bool> shake_hands(LinkSocket& socket, TlsChannel& channel);
 
-// Appends exactly `size` bytes to `bytes`. Returns false if the connection ends before.
+// Receives exactly `size` bytes and appends them to `bytes`. Returns false if the connection ends
+// before all of them have arrived.
 boost::asio::awaitable<bool> receive_exactly(LinkSocket& socket, TlsChannel& channel,
                                              std::size_t size, std::string& bytes);
 

@@ -2,8 +2,8 @@
 //
 // While too many accepted connections wait to be served or refused, no connection is accepted, and
 // further clients wait in the kernel's queue. When the limit of connections is reached, the oldest
-// connection on which no request has arrived is closed. The last slots of the limit are reserved
-// for administrators.
+// connection on which no request has arrived is closed if it is old enough (IdleConnections). The
+// last slots of the limit are reserved for administrators.
 #pragma once
 
 #include <atomic>
@@ -59,9 +59,9 @@ public:
     void start(Listeners& listeners);
     void close();
 
-    // Serves a client of a relay on the thread of its channel, unless a limit is reached. Then
-    // `refuse` is called on that thread, with the reason. `tcp` is whether the client uses TCP to
-    // the relay.
+    // Serves a client of a relay on the thread of its channel. If a limit is reached, calls
+    // `refuse` on that thread with the reason instead. `tcp` states whether the client is connected
+    // to the relay over TCP.
     void admit(std::shared_ptr<ClientChannel> channel, const Caller& caller, bool tcp,
                IoThread& thread, std::function<void(const std::string& reason)> refuse);
 

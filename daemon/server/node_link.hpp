@@ -63,7 +63,7 @@ class RelayedChannel final : public ClientChannel,
 public:
     RelayedChannel(NodeLink& link, ChannelNumber number);
 
-    // Tells the client why it is refused. No other function may be called after that.
+    // Sends the client the reason why it is refused. No other function may be called after that.
     void refuse(const std::string& reason);
 
     ssize_t receive(std::span<char> buffer) override;

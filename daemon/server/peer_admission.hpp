@@ -1,8 +1,9 @@
 // Accepts the connections of relays, which are the daemons of other hosts.
 //
-// After the TLS handshake, the certificate of the relay determines its node, and the relay's
-// preface is answered. The connection then is a link, which carries the connections of the relay's
-// clients (daemon/peer/link_frames.hpp).
+// After the TLS handshake, the relay sends its preface. The certificate of the relay, or the
+// preface if there is no certificate, determines the node (PeerNodes::find()). After the preface
+// was answered, the connection is a link, which carries the connections of the relay's clients
+// (daemon/peer/link_frames.hpp).
 #pragma once
 
 #include <memory>

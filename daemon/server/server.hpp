@@ -73,7 +73,7 @@ struct ServerOptions {
     // certificate.
     std::string peer_nodes;
     // If not empty, the address (HOST:PORT) of the manager to which this daemon relays its clients.
-    // It then has no store.
+    // The daemon then has no store.
     std::string relay;
     // The name of this host, which the manager uses if there are no certificates.
     std::string node;

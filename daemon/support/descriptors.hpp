@@ -5,10 +5,10 @@
 
 namespace rocklock {
 
-// If stdin, stdout or stderr is closed, opens /dev/null with its number. Otherwise, the next file
-// that the program opens would get this number, and printed text would overwrite the file. As with
-// a closed descriptor, writes to the number fail, and programs that this process executes do not
-// inherit it. Must be called before the program opens any file.
+// If stdin, stdout or stderr is closed, opens /dev/null with the number of the closed descriptor.
+// Without this call, the next file that the program opens would get this number, and printed text
+// would overwrite the file. As with a closed descriptor, writes to the number fail, and programs
+// that this process executes do not inherit it. Must be called before the program opens any file.
 void keep_standard_descriptors();
 
 // Raises the limit of descriptors to the hard limit. Returns the number of descriptors that remain

@@ -69,8 +69,8 @@ enum class Mutant : std::uint8_t {
     unwoken_expiry = 26,
     unwoken_downgrade = 27,
     unwoken_cancel = 28,
-    // In this mutant, a new grant does not wake the waiting requests of the same session for the
-    // same resources, either.
+    // This mutant has a second effect: a new grant does not wake the waiting requests of the same
+    // session for the same resources.
     unwoken_steal = 29,
     unwoken_session_end = 30,
     unwoken_set_withdrawal = 31,

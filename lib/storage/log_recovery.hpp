@@ -80,8 +80,8 @@ private:
     struct Evidence {
         // The number of bytes of the log that are known to be synced.
         std::uint64_t synced = 0;
-        // Whether a later log contains marks. If so, this log is completely synced, because a later
-        // log is created only after that.
+        // Whether a later log contains marks. If so, this log is completely synced, because a log
+        // is created only after the previous log was synced.
         bool all = false;
     };
 

@@ -4,10 +4,11 @@
 // reserve is shortened by the number of new bytes. The allocation is then repeated immediately, so
 // that another program has almost no time to take the space.
 //
-// The manifest and the files of flushed memtables get space in this way, and the log does while the
-// disk is almost full. The files of compactions do not, because a compaction can be repeated later
-// and could use up the whole reserve. However, the free space is checked before each write of a
-// compaction, so that the log takes space from the reserve if the compaction fills the disk.
+// The manifest and the files of flushed memtables always get space in this way. The log gets space
+// in this way while the disk is almost full. The files of compactions never do, because a
+// compaction can be repeated later and could use up the whole reserve. However, the free space is
+// checked before each write of a compaction, so that the log takes space from the reserve if the
+// compaction fills the disk.
 //
 // The space of a deleted log is returned to the reserve. Therefore, the size of the reserve does
 // not limit the number of bytes that can be written while the disk is full.

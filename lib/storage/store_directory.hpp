@@ -2,9 +2,9 @@
 // directory contains a store, and how the last run ended.
 //
 //     <directory>/rocklock.pid   locked by the process that has the store open; contains its pid
-//                 SYNCED         contains the boot id of the machine at the last open. The file is
-//                                absent after a failed write or sync, and in a store that copy_to()
-//                                has made, until a call of mark_sound() succeeds
+//                 SYNCED         contains the boot id of the machine at the last open. A failed
+//                                write or sync deletes the file, and copy_to() does not create it.
+//                                In both cases, it is absent until a call of mark_sound() succeeds
 //                 db/            the files of RocksDB
 #pragma once
 

@@ -1,10 +1,10 @@
 // The lock that `rocklock run` holds while it executes a command. HeldLock renews the lock, and
 // stops the command before another session can get the lock.
 //
-// The session is renewed after each third of its lease. The deadline is computed from the time at
-// which the last successful renewal was sent. The command is stopped one safety margin before the
-// deadline. Therefore, the command never runs while another session can hold the lock, even if the
-// daemon has stopped.
+// A renewal is due at most a third of the lease after the previous one. The deadline is computed
+// from the time at which the last successful renewal was sent. The command is stopped one safety
+// margin before the deadline. Therefore, the command never runs while another session can hold the
+// lock, even if the daemon has stopped.
 #pragma once
 
 #include <functional>

@@ -70,8 +70,8 @@ public:
     void kill_children() const;
     // If the command has not ended, kills it and waits for its end.
     void end_command();
-    // If the terminal has stopped the command, ends its process group. The kernel does the same
-    // with an orphaned group, which no shell can continue.
+    // If the terminal has stopped the command, sends SIGHUP and SIGCONT to the command's process
+    // group, because no shell can continue it. The kernel does the same with an orphaned group.
     void end_stopped_job() const;
 
 private:

@@ -25,7 +25,7 @@ inline constexpr std::chrono::milliseconds max_defer{1};
 // Lifetime: borrows the storage.
 class CommitScheduler {
 public:
-    // No commit has more durability than `max_durability`, except those that must be synced
+    // `max_durability` limits the durability of all commits, except those that must be synced
     // (Decision::synced).
     CommitScheduler(Storage& storage, Durability max_durability)
         : storage_(storage), max_durability_(max_durability) {}
@@ -40,8 +40,8 @@ public:
     CommitDependency current() const;
     // Returns a dependency that is done when all commits up to now have been written.
     CommitDependency all_written() const { return {last_, Durability::written}; }
-    // Returns a dependency on all commits up to now, including deferred ones. The dependency always
-    // counts as done, but a thread that waits for it writes these commits.
+    // Returns a dependency on all commits up to now, including deferred ones. For this dependency,
+    // done() always returns true, but Storage::wait() causes the commits to be written.
     CommitDependency all_deferred() const { return {last_, Durability::deferred}; }
     // Returns a dependency that is done when each commit up to now is as durable as it must be.
     CommitDependency all_durable() const {

@@ -50,7 +50,7 @@ namespace rocklock {
 namespace manager {
 
 // The interval between two searches for waiters that should have been granted, and the minimum
-// interval between two rounds of trimming, which deletes old records of the history.
+// interval between two rounds of trimming. Trimming deletes old records of the history.
 inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
 // If a complete round of trimming has deleted no record, the manager's thread wakes for the next
@@ -64,9 +64,8 @@ inline constexpr std::size_t served_at_once = 128;
 inline constexpr unsigned serves_before_a_sweep = 16;
 // The interval between two steps of a search for waiters.
 inline constexpr std::chrono::milliseconds search_step_every{5};
-// The pause between two steps of a query over the whole lock table. Without the pause, the thread
-// of the query would mostly lock the mutex again before another thread, which waits for the mutex,
-// can lock it.
+// The pause between two steps of a query over the whole lock table. Without the pause, the querying
+// thread would usually lock the mutex again before a thread that waits for the mutex can lock it.
 inline constexpr std::chrono::microseconds step_pause{100};
 // A thread that waits for the response to its blocking call.
 struct Caller {
@@ -110,7 +109,8 @@ struct Schedule {
     // The number of Tick events that have only served waits, since the last Tick that also cleaned
     // up.
     unsigned served_in_a_row = 0;
-    // Whether the manager's thread has made a decision that no other thread makes durable.
+    // Set if the manager's thread has made a decision. The thread must then make the decision
+    // durable itself, because no other thread does.
     bool decided_by_time = false;
     // Whether the last flush() has delivered only responses that need no commit. The next flush()
     // then commits.

@@ -35,8 +35,9 @@ public:
     // Sets the first sequence of this run. A reader that asks for events with lower sequences gets
     // EventPage::gap.
     void start(std::uint64_t first);
-    // Adds events in the order of their sequences. A sequence must not be used again after a crash:
-    // either it is in a durable reservation of numbers, or `dependency` requires a sync.
+    // Adds events in the order of their sequences. A sequence must not be used again after a crash.
+    // It must therefore be in a durable reservation of numbers, or `dependency` must require a
+    // sync.
     void add(const std::vector<LockEvent>& events, const manager::CommitDependency& dependency);
     // Publishes the events whose commits are as durable as required. Returns true if there were
     // any.

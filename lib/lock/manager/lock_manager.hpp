@@ -153,8 +153,8 @@ public:
     // Returns the mark that a read of bound items must take before it reads. Locks no mutex.
     ReadMark read_mark() const;
     // Must be called after the read. Returns true if the result of the read may be returned to the
-    // client. Returns false if one of the resources has been locked in `exclusive`, or freed, since
-    // `mark`; the caller must then read again.
+    // client. Returns false if an exclusive lock that covers one of the resources may have begun or
+    // ended since `mark`; the caller must then read again.
     //
     // Errors: locked         another session holds one of the resources in `exclusive`. Facts:
     //                        blockers

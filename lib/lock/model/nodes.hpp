@@ -69,8 +69,8 @@ struct Hold {
     Near<Hold> next{};
     Near<Hold> previous{};
     std::uint32_t permits = 0;
-    // If this hold is a dependant: the index, in the same grant, of the hold that caused it.
-    // `no_cause` if the request named the resource itself.
+    // If this resource was locked as a dependant (LockClass::dependants): the index, in the same
+    // grant, of the hold that caused it. `no_cause` if the request named the resource itself.
     std::uint8_t cause = no_cause;
     Mode mode = Mode::write;
     bool subtree = false;
@@ -99,8 +99,8 @@ struct Ask {
 struct GrantExtra : InArena {
     // The token, if an upgrade has made it differ from the id of the grant; otherwise 0.
     Token token{};
-    // The number of acquires with Held::count after the first. Each of them needs a release of its
-    // own.
+    // The number of additional releases that the grant needs, because requests with Held::count
+    // have acquired it again.
     std::uint32_t count = 0;
     std::string note;
     Metadata metadata;
@@ -251,8 +251,8 @@ struct Wait {
     BootTime began{};
     // Whether the wait has been reported as slow.
     bool slow_reported = false;
-    // Set only during a search for a deadlock: whether this wait represents a lock that the session
-    // would have. It is then the last entry of `session->waits`.
+    // True only in LockTable::Core::cycle_when_granted(), which searches as if the requested locks
+    // were granted. This wait represents these locks and is the last entry of `session->waits`.
     bool imagined_grant = false;
     // Fires at the earliest time at which the request must be examined: when its wait timeout ends,
     // when the lease of its session ends, when a lock that blocks it may end, when a closed

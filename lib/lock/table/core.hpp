@@ -343,8 +343,8 @@ struct LockTable::Core {
     SessionView show_session(const Session& session) const;
     // Returns the waiter without its position in the queue.
     Waiter name_waiter(const WaitLock& lock) const;
-    // Returns the waiter with its position in the queue. The duration is proportional to the
-    // position.
+    // Returns the waiter with its position in the queue. The cost of the call is proportional to
+    // the position.
     Waiter show_waiter(const WaitLock& lock) const;
     // Appends the request to the queues of its resources. If a limit is exceeded, or if the wait
     // would complete a deadlock, refuses the request.
@@ -445,10 +445,10 @@ struct LockTable::Core {
     void handle(const AnswerWanted& request);
     struct StealTerms;
     StealTerms steal_terms(const Grant& victim) const;
-    // Returns an error if the class of a resource of the grant does not give the right to any of
-    // `identities`. The right is `steal_by` if `done` is "stolen", and `break_by` if it is
-    // "broken". An empty `steal_by` gives the right to all. If `identities` is nullopt, rights are
-    // not checked.
+    // Checks the right `steal_by` if `done` is "stolen", and `break_by` if `done` is "broken".
+    // Returns an error if the class of a resource of the grant gives this right to none of
+    // `identities`. An empty `steal_by` gives the right to all clients. If `identities` is
+    // nullopt, rights are not checked.
     std::optional<Error> check_right(const Grant& grant,
                                      const std::optional<std::vector<std::string>>& identities,
                                      std::string_view done) const;

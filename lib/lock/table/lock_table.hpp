@@ -125,8 +125,8 @@ struct LockTableOptions {
 
 // Facts about the store that recovery needs in addition to the records.
 struct RecoveryFacts {
-    // The current epoch. If `exact` is true, deadlines in records of this epoch are exact. All
-    // other sessions get their full lease, starting at `now`.
+    // The current epoch. If `exact` is true, a session whose deadline was recorded in this epoch
+    // keeps the deadline. Every other session gets its full lease, starting at `now`.
     std::uint32_t boot_epoch = 1;
     bool exact = true;
     // Whether the store was restored from a copy. If true, every session and every grant in it is
@@ -174,8 +174,8 @@ public:
     // The following functions are queries. Each returns the state at `now`. Only fence() changes
     // the table.
     LockView show(std::string_view resource, Instant now) const;
-    // Returns the id of the last grant of the resource, which the caller can look up for
-    // LockView::last_holder. Returns 0 if no grant is known.
+    // Returns the id of the last grant of the resource, or 0 if no grant is known. The caller can
+    // use the id to look up LockView::last_holder.
     GrantId last_grant(std::string_view resource) const;
     // Continue a search for one or two milliseconds. Return nullopt until the search is complete.
     // On a table with few locks, a search takes one step, so its result shows the state at one

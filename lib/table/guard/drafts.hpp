@@ -66,8 +66,8 @@ struct DraftMoment {
 Result<void> count_drafts(const Snapshot& snapshot, UserData& users);
 
 // Returns the decision that stores the refused writes as drafts, and adds the number of drafts to
-// `refused`. If the sender then has more than `per_principal` drafts of a principal, the decision
-// also deletes the oldest of these drafts.
+// the error `refused`. If the sender then has more than `per_principal` drafts of a principal, the
+// decision also deletes the oldest of these drafts.
 //
 // If `writes` is empty, returns `refused` as the error. If the drafts would exceed a limit of the
 // sender, adds the reason to `refused` and returns `refused` as the error.

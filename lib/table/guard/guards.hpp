@@ -34,8 +34,8 @@ Result<std::optional<LockGate::WriteTerms>> guard_write(LockGate* gate, const Sc
                                                         const WriteItem& write, Batch& batch,
                                                         std::optional<LateWrite>& late);
 
-// The grants that allow a save and are to be released or downgraded after it. Contains each grant
-// once.
+// The grants that allow the writes of a commit and are to be released or downgraded after the
+// commit. Contains each grant once.
 class AfterCommit {
 public:
     AfterCommit(LockGate* gate, AfterSave after) : gate_(gate), after_(after) {}

@@ -26,8 +26,8 @@ namespace rocklock::table {
 std::vector<SchemaPointer> system_schemas(const SystemTables& tables, WallTime created);
 
 // Checks a request for a system table; for other tables, returns nullopt. Returns an error if the
-// request writes to the table, if it expects a version of a row, or if it has a condition although
-// the rows of the table can change without a write (see SystemTable::can_be_checked).
+// request is a write, if it is a condition check and SystemTable::can_be_checked is false, or if it
+// expects a version of a row.
 std::optional<Error> check_writable(const Schema& schema, const WriteItem& request);
 
 // The rows of system tables that one request reads by their keys. Lifetime: borrows the source and

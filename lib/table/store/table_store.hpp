@@ -82,16 +82,16 @@ struct Transaction {
     std::string fingerprint;
     std::vector<WriteAnswer> answers;
     std::uint64_t version = 0;
-    // Used only by a mutant (a build with a deliberate error, for tests). It commits the write that
-    // records the token, which belongs to the batch of the transaction, in this separate batch.
+    // Used only by a mutant (a build with a deliberate error, for tests). The mutant records the
+    // token in this separate batch instead of in the batch of the transaction.
     Batch apart;
     AfterCommit after;
     const std::vector<DraftId>& from_drafts;
     // The error of a cancelled transaction. The commit then contains only drafts: copies of the
     // writes that were refused because their sessions had lost their locks.
     std::optional<Error> cancelled{};
-    // Set if an earlier request with this token was executed. The request then only reads each
-    // item, and this is the capacity that the reads consumed.
+    // If an earlier request with this token was executed, this request only reads each item. This
+    // member is then the capacity that the reads consumed. Otherwise nullopt.
     std::optional<std::vector<ConsumedCapacity>> replayed{};
 };
 
@@ -290,8 +290,8 @@ private:
     // Set when close() begins. Later commits fail before they lock committing_, so they cannot
     // delay close().
     std::atomic<bool> closing_{false};
-    // True from the end of open() until close(), which stores the counts only if it is true. A
-    // commit reads it while it holds committing_.
+    // True from the end of open() until close(). close() stores the counts only if this member is
+    // true. A commit reads the member while it holds committing_.
     bool opened_ = false;
     // The number of queued writes whose counts have not been updated yet.
     std::atomic<std::uint64_t> queued_{0};

@@ -1,6 +1,6 @@
 // Limits the size of the responses to writes of single items. If the request asks for the
-// attributes of the item, the response can be much larger than the request. It cannot be discarded
-// after the commit.
+// attributes of the item, the response can be much larger than the request. The size is checked
+// before the commit, because the response must not be discarded after it.
 #pragma once
 
 #include <functional>

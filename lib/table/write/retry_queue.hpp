@@ -2,9 +2,9 @@
 //
 // A write is decided again if its item has changed before the commit. Without further measures,
 // other writes could cause this any number of times. Therefore, a write whose commit was refused
-// takes a slot: it waits, in the order of arrival, until it owns the buckets of its keys. While a
-// write owns a bucket or waits for it, no new write of the keys of this bucket begins without a
-// slot.
+// repeatedly (see TableStore::commit_decision()) takes a slot: it waits, in the order of arrival,
+// until it owns the buckets of its keys. While a write owns a bucket or waits for it, no new write
+// of the keys of this bucket begins without a slot.
 //
 // A write that began earlier, without a slot, can still commit before the owner. It can do so only
 // once, because it is then complete. When all such writes are complete, only the owner writes the
