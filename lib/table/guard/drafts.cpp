@@ -154,7 +154,7 @@ Result<std::vector<KeptLocation>> excess_drafts(const Snapshot& snapshot,
     if (max >= limits::drafts_per_principal) return excess;
     auto locations = locations_of(snapshot, principal);
     if (!locations) return std::move(locations).error();
-    std::map<std::optional<std::uint32_t>, std::size_t> counts;
+    std::map<std::optional<UserId>, std::size_t> counts;
     for (auto newest = locations->rbegin(); newest != locations->rend(); ++newest) {
         KeptLocation& location = newest->second;
         if (++counts[location.stored.user] > max) excess.push_back(std::move(location));

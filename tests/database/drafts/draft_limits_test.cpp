@@ -20,7 +20,7 @@ struct LimitedShop : Shop {
     }
 
     // Ann locks the order, Bob steals the lock, and Ann's write is refused.
-    Error refused_write(const std::string& id, std::uint32_t user,
+    Error refused_write(const std::string& id, UserId user,
                         const std::string& text = "late") {
         Guard loser = lock(ann, "orders/" + id);
         Guard thief = bob.steal(loser.id(), "urgent").value();
@@ -28,7 +28,7 @@ struct LimitedShop : Shop {
         proof.user = user;
         return tables->write_item(order(id, text, proof)).error();
     }
-    UserTableUsage usage_of(std::uint32_t user) const {
+    UserTableUsage usage_of(UserId user) const {
         for (const auto& usage : tables->user_usage()) {
             if (usage.uid == user) return usage;
         }
@@ -165,6 +165,22 @@ BOOST_AUTO_TEST_CASE(are_counted_in_total_with_and_without_limits) {
         BOOST_TEST_REQUIRE(shop.tables->discard_draft("ann", drafts.front().id).has_value());
         BOOST_TEST(shop.tables->draft_count() == 1U);
     }
+}
+
+// The maximum per principal applies to each user. Users of two hosts with the same uid are two users.
+BOOST_AUTO_TEST_CASE(are_deleted_separately_for_users_of_two_nodes) {
+    LimitedShop shop({.drafts = 10});
+    BOOST_TEST(shop.refused_write("1", user_of_node(1, first_user)).drafts == 1U);
+    BOOST_TEST(shop.refused_write("2", user_of_node(2, first_user)).drafts == 1U);
+    BOOST_TEST(shop.refused_write("3", user_of_node(2, first_user)).drafts == 1U);
+    Retention retention;
+    retention.max_principal_drafts = 1;
+    BOOST_TEST_REQUIRE(shop.database->set_retention(retention).has_value());
+    while (shop.tables->sweep_expired({}).value().next.count() == 0) continue;
+    const auto drafts = shop.tables->list_drafts({"ann"}).value().drafts;
+    BOOST_TEST_REQUIRE(drafts.size() == 2U);
+    BOOST_TEST(shop.usage_of(user_of_node(1, first_user)).drafts == 1U);
+    BOOST_TEST(shop.usage_of(user_of_node(2, first_user)).drafts == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
