@@ -14,8 +14,8 @@ constexpr OptionRow rows[] = {
      "can be repeated",
      "serve", true},
     {"container", "",
-     "accept clients of other hosts on the TCP addresses (default: 0.0.0.0:8000): for the DynamoDB "
-     "API, and with --http-secret-file also for the lock API",
+     "accept clients of other hosts over TCP for the DynamoDB API and, with --http-secret-file, "
+     "also for the lock API; without --http, listen on 0.0.0.0:8000",
      "serve"},
     {"accept-host", "NAME",
      "also accept this name in the Host header of requests over TCP; can be repeated", "serve",

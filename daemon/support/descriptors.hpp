@@ -12,8 +12,9 @@ namespace rocklock {
 void keep_standard_descriptors();
 
 // Raises the limit of descriptors to the hard limit. Returns the number of descriptors that remain
-// for connections after those for the store, watched processes and refusals. The result is at least
-// half of the limit. If the limit is low, connections therefore compete with the other uses.
+// for connections after those for the store, watched processes and refusals. If more than half of
+// the limit is reserved for these other uses, returns half of the limit. Connections can then take
+// descriptors that the other uses need.
 //
 // Errors: io_error   there are too few descriptors for the store
 Result<int> raise_descriptor_limit();

@@ -71,7 +71,8 @@ public:
     void optional(FrameTag tag, const T& value) {
         if (!says_nothing(value)) required(tag, value);
     }
-    // Writes -1 for `no_limit`. Writes every negative value as -2, which the manager refuses.
+    // Writes a wait timeout. If it is longer than 100 years, as `no_limit` is, writes -1, which
+    // means no limit. If it is negative, writes -2, which the manager refuses.
     void patience(FrameTag tag, std::chrono::milliseconds value) {
         constexpr std::chrono::milliseconds a_hundred_years = std::chrono::hours{24 * 36'525};
         if (value > a_hundred_years)

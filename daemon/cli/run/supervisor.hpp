@@ -23,7 +23,9 @@
 
 namespace rocklock {
 
-// The program to execute, and the command's ends of the pipes of Command. Prepared before fork().
+// The arguments and the environment of the program, and the two pipe ends that the command uses.
+// The command executes the program after it has read a byte from `gate`. If the program cannot be
+// executed, the command writes the errno to `verdict`. Prepared before fork().
 struct Execution {
     std::vector<char*> words;
     std::vector<char*> environment;
