@@ -20,8 +20,7 @@ struct LimitedShop : Shop {
     }
 
     // Ann locks the order, Bob steals the lock, and Ann's write is refused.
-    Error refused_write(const std::string& id, UserId user,
-                        const std::string& text = "late") {
+    Error refused_write(const std::string& id, UserId user, const std::string& text = "late") {
         Guard loser = lock(ann, "orders/" + id);
         Guard thief = bob.steal(loser.id(), "urgent").value();
         LockProof proof = loser.proof();
@@ -167,7 +166,8 @@ BOOST_AUTO_TEST_CASE(are_counted_in_total_with_and_without_limits) {
     }
 }
 
-// The maximum per principal applies to each user. Users of two hosts with the same uid are two users.
+// The maximum per principal applies to each user. Users of two hosts with the same uid are two
+// users.
 BOOST_AUTO_TEST_CASE(are_deleted_separately_for_users_of_two_nodes) {
     LimitedShop shop({.drafts = 10});
     BOOST_TEST(shop.refused_write("1", user_of_node(1, first_user)).drafts == 1U);
