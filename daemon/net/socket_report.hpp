@@ -41,9 +41,10 @@ public:
     // case with TCP. If the result is true, the caller must also call failed(), because output that
     // the kernel has discarded after the client closed its socket does not count as unread.
     bool all_read() const;
-    // Returns how many of the `sent` bytes of output the client has certainly read. If the socket
-    // reports no error, returns `sent`, on the assumption that the client will read the bytes that
-    // are still unread.
+    // If the socket has reported an error, returns how many of the first `sent` bytes of output the
+    // client has certainly read. Otherwise returns `sent`, on the assumption that the client will
+    // read the bytes that are still unread. For a client of a relay, returns
+    // ClientChannel::read_of().
     std::uint64_t read_of(std::uint64_t sent);
 
 private:

@@ -102,8 +102,8 @@ public:
                                           : where_->text() + ": " + std::string(what));
     }
 
-    // Must be called after all members were read. A strict reader then reports each member that was
-    // not read.
+    // Must be called after all members were read. A strict reader then reports the first member
+    // that was not read, if there is one.
     void finish() {
         if (!strict_) return;
         for (std::size_t i = 0; i < count_; ++i) {

@@ -20,7 +20,8 @@ namespace rocklock::table {
 
 std::string token_key(std::string_view token);
 
-// Returns 32 bytes that identify the request independently of the order of its members.
+// Returns 32 bytes that identify the request. They depend on the order of `actions` and `drafts`,
+// but not on the order of attributes, of the members of sets, or of placeholders.
 std::string fingerprint(const std::vector<WriteItem>& actions, const std::vector<DraftId>& drafts);
 
 enum class TokenState : std::uint8_t { unknown, done };

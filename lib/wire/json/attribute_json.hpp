@@ -44,8 +44,8 @@ public:
     const std::optional<Error>& malformed() const { return malformed_; }
     const std::optional<Error>& invalid() const { return invalid_; }
     // Returns the first fault of the kind malformed. If there is none, returns the first invalid
-    // value, or nullopt if there is no fault. In DynamoDB's order of errors, the checks of some
-    // callers come after malformed values and before invalid values. Such a caller must use
+    // value, or nullopt if there is no fault. Some callers make further checks, whose errors
+    // DynamoDB reports after malformed values and before invalid values. Such a caller must use
     // malformed() and invalid() instead.
     const std::optional<Error>& fault() const { return malformed_ ? malformed_ : invalid_; }
 
