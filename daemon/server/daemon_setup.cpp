@@ -32,7 +32,8 @@ Result<std::string> read_secret(const std::string& path) {
     char byte = 0;
     while (text.size() <= max_secret + 2 && file.get(byte)) text += byte;
     if (!file.is_open() || file.bad()) {
-        return Error(ErrorCode::io_error, "http-secret-file: cannot read " + path);
+        return Error(ErrorCode::invalid_argument,
+                     "http-secret-file: the file " + path + " cannot be read");
     }
     while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
     if (text.size() < min_secret) return invalid_secret(path, "is too short");

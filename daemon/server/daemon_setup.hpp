@@ -30,9 +30,8 @@ Result<std::optional<gid_t>> admin_group_of(const ServerOptions& options);
 
 // Returns the requests over TCP that the options permit. Reads the file with the secret.
 //
-// Errors: io_error          the file cannot be read
-//         invalid_argument  the secret has fewer than 16 or more than 512 characters, or contains
-//                           spaces or characters that are not printable ASCII
+// Errors: invalid_argument if the file cannot be read, or if the secret has fewer than 16 or more
+//         than 512 characters, or contains spaces or characters that are not printable ASCII
 Result<HttpAccess> http_access_of(const ServerOptions& options);
 
 // Returns the error of a daemon that stops because its socket file was removed or replaced.

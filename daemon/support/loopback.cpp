@@ -92,7 +92,7 @@ std::string shown(const Address& address) {
 
 constexpr const char* reachable_by_others =
     "can be reached from other machines, whose users could then acquire locks: give a loopback "
-    "address, as in 127.0.0.1:8000";
+    "address, as in 127.0.0.1:8000, or serve a container with --container";
 
 // Takes ownership of a listening socket. Also closes the socket if the call fails.
 Result<Listener> adopt(int socket, HttpReach reach) {

@@ -140,20 +140,20 @@ class Sandbox(unittest.TestCase):
     # ---- The program ----
 
     def rocklock(self, *words, **options):
-        """Runs the program until it ends."""
+        """Runs the program until it ends. `prefix`: the words of a command that runs the program."""
         environment = self.environment | options.pop("environment", {})
-        return subprocess.run([PROGRAM, *map(str, words)], env=environment, cwd=self.folder,
+        return subprocess.run([*options.pop("prefix", ()), PROGRAM, *map(str, words)], env=environment, cwd=self.folder,
                               capture_output=True, text=True, timeout=PATIENCE_S, check=False,
                               stdin=options.pop("stdin", subprocess.DEVNULL), **options)
 
     def start(self, *words, **options):
-        """Starts the program. It is killed at the end of the test."""
+        """Starts the program, as rocklock() does. It is killed at the end of the test."""
         environment = self.environment | options.pop("environment", {})
         options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
-        process = subprocess.Popen([PROGRAM, *map(str, words)], env=environment, cwd=self.folder,
-                                   text=True, **options)
+        process = subprocess.Popen([*options.pop("prefix", ()), PROGRAM, *map(str, words)], env=environment,
+                                   cwd=self.folder, text=True, **options)
         self.started.append(process)
         return process
 

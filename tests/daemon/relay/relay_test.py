@@ -283,8 +283,7 @@ class OtherBoot(Relays):
         self.web = web
 
     def elsewhere(self, *words):
-        process = self.start_with(self.inside, (words[0], "--socket", self.web.socket, *words[1:]),
-                                  stderr=-1)
+        process = self.start(words[0], "--socket", self.web.socket, *words[1:], prefix=self.inside)
         stdout, stderr = process.communicate(timeout=60)
         return process.returncode, stdout, stderr
 

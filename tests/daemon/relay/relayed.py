@@ -59,25 +59,15 @@ class Relays(Sandbox):
         super().setUp()
         self.count = 0
 
-    def daemon(self, name, *options, prefix=(), **more):
+    def daemon(self, name, *options, **more):
         self.count += 1
         log = self.folder / f"{name}-{self.count}.log"
         with open(log, "w", encoding="utf-8") as out:
-            words = [*prefix, "serve", "--socket", self.folder / f"{name}.sock", *options]
-            process = self.start_with(prefix, words[len(prefix):], stderr=out, **more)
+            process = self.start("serve", "--socket", self.folder / f"{name}.sock", *options, stderr=out, **more)
         return Daemon(process, log, self.folder / f"{name}.sock")
 
-    def start_with(self, prefix, words, **options):
-        if not prefix:
-            return self.start(*words, **options)
-        from harness import PROGRAM  # pylint: disable=import-outside-toplevel
-        process = subprocess.Popen([*prefix, PROGRAM, *map(str, words)], env=self.environment, cwd=self.folder,
-                                   text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **options)
-        self.started.append(process)
-        return process
-
-    def manager(self, *options, port=0, store=("--memory",), **more):
-        manager = self.daemon("manager", *store, "--peer-listen", f"127.0.0.1:{port}", *options, **more)
+    def manager(self, *options, host="127.0.0.1", port=0, store=("--memory",), **more):
+        manager = self.daemon("manager", *store, "--peer-listen", f"{host}:{port}", *options, **more)
         manager.peer = manager.address("listening for relays on")
         manager.wait_for("the store is open")
         return manager
