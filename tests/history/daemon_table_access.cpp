@@ -251,8 +251,11 @@ TableReply DaemonTableAccess::refused(const TableRequest& request, const boost::
 
 // ---- The daemon ----
 
-TableDaemon::TableDaemon(const std::string& directory, std::vector<std::string> options)
-    : directory_(directory), socket_(directory + "/sock"), options_(std::move(options)) {
+TableDaemon::TableDaemon(const std::string& directory, std::vector<std::string> options, Kind kind)
+    : directory_(directory),
+      socket_(directory + "/sock"),
+      options_(std::move(options)),
+      kind_(kind) {
     start();
 }
 
@@ -282,8 +285,8 @@ void TableDaemon::start() {
             variables.push_back(std::string(name) + "=" + value);
         }
     }
-    std::vector<std::string> words{program, "serve", "--socket",
-                                   socket_, "--db",  directory_ + "/db"};
+    std::vector<std::string> words{program, "serve", "--socket", socket_};
+    if (kind_ == Kind::manager) words.insert(words.end(), {"--db", directory_ + "/db"});
     words.insert(words.end(), options_.begin(), options_.end());
     std::vector<char*> environment;
     std::vector<char*> arguments;

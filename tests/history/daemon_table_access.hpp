@@ -13,14 +13,17 @@
 
 namespace rocklock::proof {
 
-// Runs the program with a durable store in a directory. Errors: std::runtime_error.
+// Runs the program: a manager with a durable store in a directory, or a relay, which has no store.
+// Errors: std::runtime_error.
 //
 // Threads: one at a time. Other threads may use other instances at the same time.
 class TableDaemon {
 public:
     // Starts the daemon with further options of `rocklock serve`, and returns when it accepts
     // connections.
-    explicit TableDaemon(const std::string& directory, std::vector<std::string> options = {});
+    enum class Kind { manager, relay };
+    explicit TableDaemon(const std::string& directory, std::vector<std::string> options = {},
+                         Kind kind = Kind::manager);
     TableDaemon(const TableDaemon&) = delete;
     TableDaemon& operator=(const TableDaemon&) = delete;
     ~TableDaemon();
@@ -38,6 +41,7 @@ private:
     std::string directory_;
     std::string socket_;
     std::vector<std::string> options_;
+    Kind kind_;
     pid_t process_ = 0;
 };
 

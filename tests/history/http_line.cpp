@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -21,6 +22,9 @@ using std::chrono::steady_clock;
 // Long enough for a build with sanitizers on a busy machine.
 constexpr std::chrono::seconds connect_timeout{60};
 constexpr std::chrono::milliseconds connect_pause{1};
+// Linux gives no port of this range to a client, unless the machine is configured so.
+constexpr int first_port = 20'000;
+constexpr int ports_end = 32'000;
 
 }  // namespace
 
@@ -33,6 +37,23 @@ int connect_in_time(const std::string& socket) {
             throw std::runtime_error("no daemon listens at " + socket);
         }
         std::this_thread::sleep_for(connect_pause);
+    }
+}
+
+std::uint16_t free_port() {
+    std::random_device random;
+    while (true) {
+        const auto port = static_cast<std::uint16_t>(
+            first_port + random() % static_cast<unsigned>(ports_end - first_port));
+        const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        const bool is_free =
+            bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+        close(probe);
+        if (is_free) return port;
     }
 }
 

@@ -19,6 +19,9 @@ struct HttpAnswer {
 // Connects to a Unix socket, and retries for up to a minute while no daemon listens there. Returns
 // the descriptor. Errors: std::runtime_error.
 int connect_in_time(const std::string& socket);
+// Returns a random port of 127.0.0.1 on which no program listens. The system does not use it for an
+// outgoing connection, so that a daemon that was killed can listen on it again.
+std::uint16_t free_port();
 // Connects to a port of 127.0.0.1. Errors: std::runtime_error.
 int connect_to_port(std::uint16_t port);
 

@@ -101,6 +101,20 @@ BOOST_AUTO_TEST_CASE(a_release_without_a_reply_has_happened_or_not) {
     BOOST_TEST(holds_together({took(1, Mode::write, 1, 0, 1), lost, refused(2, Mode::write, 3, 4),
                                took(3, Mode::write, 2, 5, 6)}));
 }
+// An acquire without a reply that can take effect only before the time 4, and a close of its
+// session.
+BOOST_AUTO_TEST_CASE(refused_for_a_writer_without_a_reply_before_its_session_ended) {
+    const auto late = of(Verb::acquire, Fate::open, took(1, Mode::write, 0, 0, 4));
+    const auto closed = of(Verb::close, Fate::done, took(1, Mode::write, 0, 2, 4));
+    BOOST_TEST(holds_together({late, closed, refused(2, Mode::read, 0, 1)}));
+    BOOST_TEST(holds_together({late, closed, refused(2, Mode::read, 3, 5)}));
+    BOOST_TEST(holds_together({late, closed, took(2, Mode::write, 1, 5, 6)}));
+    BOOST_TEST(!holds_together({late, closed, took(2, Mode::write, 1, 5, 6), gave(2, 1, 7, 8),
+                                refused(3, Mode::read, 9, 10)}));
+    BOOST_TEST(!holds_together({of(Verb::acquire, Fate::open, took(1, Mode::write, 0, 0, 1)),
+                                of(Verb::close, Fate::done, took(1, Mode::write, 0, 2, 4)),
+                                refused(2, Mode::read, 5, 6)}));
+}
 BOOST_AUTO_TEST_CASE(a_downgrade_and_an_upgrade) {
     BOOST_TEST(holds_together({took(1, Mode::exclusive, 1, 0, 1), converted(1, Mode::read, 1, 1, 2),
                                took(2, Mode::read, 2, 4, 5), gave(2, 2, 6, 7),

@@ -117,7 +117,7 @@ std::vector<ResourceSearch::Event> ResourceSearch::events() const {
     std::vector<Event> events;
     for (const Operation* operation : operations_) {
         events.push_back({operation->called, false, operation});
-        if (operation->result != Result::open)
+        if (operation->result != Result::open || operation->returned != 0)
             events.push_back({operation->returned, true, operation});
     }
     // Calls come before returns of the same time.
@@ -177,6 +177,8 @@ std::optional<std::string> ResourceSearch::reply(const Operation& operation) {
         }
         if (seen.size() > max_states) return "too many possible states to judge";
     }
+    // An operation without a reply may have had no effect.
+    if (operation.result == Result::open) good.insert(states_.begin(), states_.end());
     if (good.empty()) return complaint(operation);
     if (operation.waits && !changes(operation)) {
         if (!refuse_after(slot, {states_.begin(), states_.end()}, good)) {

@@ -47,6 +47,7 @@ struct Operation {
         // The session did not hold the grant.
         not_held,
         // There was no reply. The operation took effect at some time after the call, or not at all.
+        // If `returned` is not 0, it can take effect only before that time.
         open,
     };
 
