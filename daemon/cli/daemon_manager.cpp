@@ -14,6 +14,7 @@
 
 #include "base/duration_text.hpp"
 #include "client/boot_clock.hpp"
+#include "client/unix_socket.hpp"
 #include "daemon/cli/lock_connection.hpp"
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/start_daemon.hpp"
@@ -215,6 +216,8 @@ Result<Reply> DaemonManager::answered(Result<Reply> reply) {
 Error DaemonManager::with_advice(Error error) const {
     if (error.code != ErrorCode::unreachable) return error;
     const auto& choice = options_.choice;
+    // If a daemon has answered, it need not be started: it may be a relay without a manager.
+    if (is_listening(choice.socket)) return error;
     if (choice.kind == ManagerKind::system) {
         error.message += "; this machine uses this manager only (" + choice.reason +
                          "): start it, for example with `systemctl start rocklock.socket "

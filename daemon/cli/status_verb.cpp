@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/duration_text.hpp"
+#include "client/unix_socket.hpp"
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/manager_choice.hpp"
 #include "daemon/cli/messages.hpp"
@@ -71,7 +72,7 @@ std::string name_of(const std::pair<std::string, std::uint32_t>& user, const std
     return node == here ? user_name(uid) : user_name_without_entry(uid) + " " + host;
 }
 
-// `pong` is null if the manager does not run, and `users` is null if they are unknown.
+// `pong` is null if the manager does not answer, and `users` is null if they are unknown.
 void print_json(const ManagerChoice& choice, const Pong* pong, const Users* users) {
     JsonWriter json;
     const auto text = [&json](std::string_view name, std::string_view value) {
@@ -123,7 +124,8 @@ void print_text(const ManagerChoice& choice, const Pong* pong, const Users* user
     print("because   " + printable(choice.reason));
     print("excludes  " + reach_of(choice.kind));
     if (pong == nullptr) {
-        print("state     does not run");
+        print(is_listening(choice.socket) ? "state     runs, but cannot be used"
+                                          : "state     does not run");
         return;
     }
     if (!pong->node.empty()) {

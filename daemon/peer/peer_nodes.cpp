@@ -6,6 +6,8 @@
 #include <sstream>
 #include <utility>
 
+#include "lock/model/names.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -124,6 +126,8 @@ Result<PeerNodes::Rule> PeerNodes::parse_line(std::string_view line) {
 }
 
 Result<PeerNodes> PeerNodes::parse(std::string_view text, const std::string& source) {
+    // Names of resources are UTF-8, and error messages contain parts of the file.
+    if (!is_utf8(text)) return invalid("peer-nodes: " + source + " is not valid UTF-8");
     PeerNodes nodes;
     int number = 0;
     for (const auto& line : split(text, '\n')) {

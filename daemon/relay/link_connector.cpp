@@ -41,6 +41,7 @@ asio::awaitable<void> LinkConnector::run(Connected connected) {
                         {{"manager", manager_.host + ":" + manager_.port}}});
             co_return connected(socket->release(), std::move(channel));
         }
+        last_failure_ = failure;
         log_failure(failure);
         error_code ignored;
         asio::steady_timer timer(control_, wait);

@@ -37,6 +37,9 @@ public:
     // Tries to connect until it succeeds, with increasing pauses, and then calls `connected`.
     void connect(Connected connected);
 
+    // Returns the reason why the last attempt has failed. Empty before the first failure.
+    const std::string& last_failure() const { return last_failure_; }
+
 private:
     boost::asio::awaitable<void> run(Connected connected);
     boost::asio::awaitable<std::string> try_to_connect(std::shared_ptr<LinkSocket>& socket,
@@ -49,6 +52,7 @@ private:
     const std::shared_ptr<const TlsContext> tls_;
     const HostAndPort manager_;
     const std::string preface_;
+    std::string last_failure_;
     RateLimiter logged_{std::chrono::milliseconds{10'000}};
 };
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <deque>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,7 @@
 #include <rocklock/version.hpp>
 
 #include "daemon/api/process_ends.hpp"
+#include "daemon/http/http_answer.hpp"
 #include "daemon/net/io_thread.hpp"
 #include "daemon/peer/peer_nodes.hpp"
 #include "daemon/peer/preface.hpp"
@@ -58,6 +61,8 @@ constexpr milliseconds socket_file_period{1'000};
 // The names of users are looked up again after this time.
 constexpr std::chrono::seconds max_name_age{60};
 constexpr milliseconds wait_check_period{100};
+// A client that is refused has this time to read the reason.
+constexpr milliseconds max_refusal_time{1'000};
 // A response of the manager takes about as long as a sync of its disk. A thread that sleeps in the
 // meantime needs some ten microseconds to wake up.
 constexpr std::chrono::microseconds max_spin{300};
@@ -127,6 +132,7 @@ private:
     asio::awaitable<void> accept_loop(ListeningSocket& listening);
     asio::awaitable<void> watch_socket_file();
     asio::awaitable<void> end_waits();
+    asio::awaitable<void> refuse(Waiting client);
     asio::awaitable<void> feed_watchdog();
     void await_reopen();
     void admit(Protocol::socket socket, bool tcp);
@@ -358,7 +364,7 @@ void Relay::pass_on(Lane& lane, int socket, const ClientIdentity& identity) {
     });
 }
 
-// Closes the connections of clients that have waited too long for a link.
+// Refuses the clients that have waited too long for a link.
 asio::awaitable<void> Relay::end_waits() {
     error_code error;
     asio::steady_timer timer(control_);
@@ -366,11 +372,40 @@ asio::awaitable<void> Relay::end_waits() {
         timer.expires_after(wait_check_period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
         while (!waiting_.empty() && waiting_.front().until <= steady_clock::now()) {
-            ::close(waiting_.front().socket);
+            asio::co_spawn(control_, refuse(std::move(waiting_.front())), asio::detached);
             waiting_.pop_front();
-            --connections_;
         }
     }
+}
+
+// Sends the reason, as a response that clients of all protocols understand. Then reads the input of
+// the client for a short time: if the socket were closed with unread input, the client could lose
+// the response.
+asio::awaitable<void> Relay::refuse(Waiting client) {
+    Protocol::socket socket(control_);
+    error_code error;
+    const int family = client.identity.tcp ? AF_INET : AF_UNIX;
+    socket.assign(Protocol(family, 0), client.socket, error);
+    std::string text;
+    append_answer(text,
+                  refusal(503, "UnreachableException",
+                          "the relay cannot connect to the manager " + parts_.options.relay + ": " +
+                              connector_.last_failure()),
+                  {.keep_alive = false});
+    std::ignore = ::send(client.socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    socket.shutdown(Protocol::socket::shutdown_send, error);
+    asio::steady_timer limit(control_, max_refusal_time);
+    limit.async_wait([&socket](const error_code& cancelled) {
+        error_code ignored;
+        if (!cancelled) socket.close(ignored);
+    });
+    std::array<char, 4096> dropped{};
+    while (!error) {
+        co_await socket.async_read_some(asio::buffer(dropped),
+                                        asio::redirect_error(asio::use_awaitable, error));
+    }
+    limit.cancel();
+    --connections_;
 }
 
 }  // namespace

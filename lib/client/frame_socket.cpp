@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "client/unix_socket.hpp"
+#include "wire/call_json.hpp"
 
 namespace rocklock {
 namespace {
@@ -18,14 +22,22 @@ constexpr std::size_t receive_size = 64U << 10;
 // The maximum capacity of the receive buffer that is kept after a long reply.
 constexpr std::size_t kept_buffer = 1U << 20;
 
-// The beginning of the daemon's response if its connection limit is reached. It is HTTP, because
-// the daemon has not read the greeting and does not know the protocol of the client yet.
-constexpr std::string_view overload_answer = "HTTP/1.1 503 ";
+// The beginning of the response with which a daemon refuses a connection: a limit of connections is
+// reached, or a relay cannot reach its manager. It is HTTP, because the daemon has not read the
+// greeting and does not know the protocol of the client. The daemon then sends no more bytes.
+constexpr std::string_view refusal_start = "HTTP/1.1 503 ";
+constexpr std::size_t max_refusal = 4096;
 
-Error overloaded() {
-    return {ErrorCode::limit_exceeded,
-            "the daemon has reached its maximum number of connections: try again later, or raise "
-            "its --max-connections"};
+Error refused(std::string_view answer) {
+    std::string message =
+        "the daemon has reached its maximum number of connections: try again later, or raise its "
+        "--max-connections";
+    const auto head_end = answer.find("\r\n\r\n");
+    if (head_end != std::string_view::npos) {
+        const auto error = read_error(answer.substr(head_end + 4));
+        if (error.code == ErrorCode::unreachable) message = error.message;
+    }
+    return {ErrorCode::limit_exceeded, std::move(message)};
 }
 
 Error over(const std::string& why) {
@@ -86,10 +98,11 @@ bool FrameSocket::send_some() {
 Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame&)>& take) {
     std::array<char, receive_size> buffer;
     const auto size = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (size == 0) return over("the daemon closed it");
+    const bool is_refused = !greeted_ && incoming_.starts_with(refusal_start);
+    if (size == 0) return is_refused ? refused(incoming_) : over("the daemon closed it");
     if (size < 0) {
         if (errno == EAGAIN || errno == EINTR) return {};
-        return over(std::strerror(errno));
+        return is_refused ? refused(incoming_) : over(std::strerror(errno));
     }
     std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
     const bool joined = !incoming_.empty();
@@ -98,7 +111,11 @@ Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame
         bytes = incoming_;
     }
     if (!greeted_ && bytes.size() >= frame_greeting.size()) {
-        if (bytes.starts_with(overload_answer)) return overloaded();
+        if (bytes.starts_with(refusal_start)) {
+            if (bytes.size() > max_refusal) return refused(bytes);
+            if (!joined) incoming_ = bytes;
+            return {};
+        }
         if (!bytes.starts_with(frame_greeting)) {
             return over(
                 "the other end is not a Rocklock daemon, or does not support version 1 of the "

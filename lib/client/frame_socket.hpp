@@ -51,8 +51,10 @@ private:
 class FrameReceiver {
 public:
     // Receives the available bytes, and calls `take` for each complete frame. Errors: unreachable,
-    // with the reason, if the connection is lost; limit_exceeded if the daemon's connection limit
-    // is reached. In the latter case, the daemon has not read any bytes of this connection.
+    // with the reason, if the connection is lost; limit_exceeded, with the reason, if the daemon
+    // has refused the connection, because a limit of connections is reached or because it is a
+    // relay that cannot reach its manager. In this case, the daemon has not read any bytes of this
+    // connection.
     Result<void> receive(int fd, const std::function<void(const Frame&)>& take);
 
 private:

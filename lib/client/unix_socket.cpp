@@ -60,4 +60,12 @@ int connect_unix(const std::string& path,
     return fd;
 }
 
+bool is_listening(const std::string& path) {
+    const int connected = connect_unix(path, std::chrono::steady_clock::now());
+    // The queue of a listening socket can be full.
+    if (connected < 0) return errno == EAGAIN;
+    ::close(connected);
+    return true;
+}
+
 }  // namespace rocklock

@@ -22,4 +22,7 @@ Result<sockaddr_un> unix_address(const std::string& path);
 int connect_unix(const std::string& path,
                  std::optional<std::chrono::steady_clock::time_point> deadline = {});
 
+// Returns whether a process listens on the socket. Connects to it and closes the connection.
+bool is_listening(const std::string& path);
+
 }  // namespace rocklock

@@ -11,6 +11,7 @@
 
 #include "fuzz/client_player.hpp"
 #include "fuzz/expressions_player.hpp"
+#include "fuzz/peer_player.hpp"
 #include "fuzz/tables_player.hpp"
 
 namespace {
@@ -44,6 +45,7 @@ BOOST_AUTO_TEST_SUITE(every_input_of_the_corpus_of)
 
 BOOST_AUTO_TEST_CASE(clients) { play_all("client", rocklock::play_client); }
 BOOST_AUTO_TEST_CASE(expressions) { play_all("expressions", rocklock::play_expressions); }
+BOOST_AUTO_TEST_CASE(connections_between_daemons) { play_all("peer", rocklock::play_peer); }
 BOOST_AUTO_TEST_CASE(tables) { play_all("tables", rocklock::play_tables); }
 
 BOOST_AUTO_TEST_SUITE_END()

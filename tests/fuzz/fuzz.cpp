@@ -5,6 +5,7 @@
 
 #include "fuzz/client_player.hpp"
 #include "fuzz/expressions_player.hpp"
+#include "fuzz/peer_player.hpp"
 #include "fuzz/tables_player.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the fuzzer's name

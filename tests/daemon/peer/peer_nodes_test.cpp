@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(with_an_invalid_line_is_refused) {
                "peer-nodes: file, line 1: a node with resources cannot have the right 'tables'");
     for (const auto* line :
          {"", "#", "web1 x", "web1 rights=", "web1 rights=,", "web1 rights=read", "web1 x=y",
-          "web1\nweb1 certificate=other", "web1\nweb2 certificate=web1"}) {
+          "web1\nweb1 certificate=other", "web1\nweb2 certificate=web1", "web1 resources=\xFF/"}) {
         BOOST_TEST(!problem_of(line).empty(), line);
     }
 }

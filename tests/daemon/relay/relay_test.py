@@ -192,9 +192,16 @@ class Failures(Relays):
         self.assertEqual(waiter.communicate(timeout=30)[0], "ran\n")
 
     def test_a_client_is_refused_after_the_relay_timeout(self):
-        web = self.relay(f"127.0.0.1:{free_port()}", "--relay-timeout", "300ms", connected=False)
-        done = self.at(web, "acquire", "a", "--patience", "1s")
-        self.assertEqual(done.returncode, 69, done.stderr)
+        port = free_port()
+        web = self.relay(f"127.0.0.1:{port}", "--relay-timeout", "300ms", connected=False)
+        reason = f"the relay cannot connect to the manager 127.0.0.1:{port}: Connection refused"
+        for words in (("acquire", "a", "--patience", "1s"), ("ls",), ("run", "a", "--", "true"), ("status",)):
+            done = self.at(web, *words)
+            self.assertEqual((done.returncode, done.stderr), (69, f"rocklock: {reason}\n"))
+        self.assertIn("runs, but cannot be used", done.stdout)
+        answer = Connection(web.socket).call("Ping")
+        self.assertEqual((answer.status, answer.error), (503, "UnreachableException"))
+        self.assertIn(reason, answer.body.decode())
 
     def test_a_relay_stops_in_order(self):
         main = self.manager()

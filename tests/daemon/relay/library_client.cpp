@@ -1,0 +1,98 @@
+// Uses the daemon at a socket through the public library, as an application would:
+//
+//     library_client SOCKET
+//
+// Prints a line for each part that worked. Exits with 1 at the first failure.
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <iostream>
+#include <string>
+#include <utility>
+
+#include <rocklock/database.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using rocklock::ErrorCode;
+
+void require(bool holds, const std::string& what) {
+    if (holds) return;
+    std::cerr << "failed: " << what << '\n';
+    std::exit(1);
+}
+
+template <typename T>
+T value_of(rocklock::Result<T> result, const std::string& what) {
+    if (!result) std::cerr << result.error().message << '\n';
+    require(result.has_value(), what);
+    return *std::move(result);
+}
+
+void lock_and_wait(rocklock::Session& ann, rocklock::Session& bob) {
+    auto held = value_of(ann.acquire("library/42"), "a free resource is locked");
+    require(held.valid() && held.remaining() > 0ms, "the lock is valid");
+    const auto refused = bob.acquire("library/42");
+    require(!refused && refused.error().code == ErrorCode::conflict, "a second holder is refused");
+    require(refused.error().message.find("ann") != std::string::npos, "the error names the holder");
+
+    rocklock::AcquireOptions waiting;
+    waiting.patience = 30s;
+    auto waiter =
+        std::async(std::launch::async, [&] { return bob.acquire("library/42", waiting); });
+    const auto first = held.token();
+    value_of(held.release(), "the holder releases");
+    const auto next = value_of(waiter.get(), "the waiter gets the lock");
+    require(next.token() > first, "the token of the next holder is greater");
+    std::cout << "locks\n";
+}
+
+void lock_a_set(rocklock::Session& ann, rocklock::Session& bob) {
+    const auto all = value_of(
+        ann.acquire({{"library/a", rocklock::Mode::write}, {"library/b", rocklock::Mode::read}}),
+        "a set is locked");
+    require(!bob.acquire("library/a").has_value(), "a resource of the set is locked");
+    const auto shared = bob.acquire({{"library/b", rocklock::Mode::read}});
+    require(shared.has_value(), "readers share a resource");
+    std::cout << "sets\n";
+}
+
+void write_with_a_lock(rocklock::Database& database, rocklock::Session& ann) {
+    auto& tables = *value_of(database.tables(), "the tables are available");
+    rocklock::CreateTable orders;
+    orders.table = "library";
+    orders.attributes = {{"Id", rocklock::AttributeType::string}};
+    orders.key = {{"Id", rocklock::KeyType::hash}};
+    orders.billing = rocklock::BillingMode::pay_per_request;
+    value_of(tables.create_table(orders), "a table is created");
+    auto guard = value_of(ann.acquire("library/7"), "the resource of the item is locked");
+    rocklock::WriteItem write;
+    write.table = "library";
+    write.item = rocklock::AttributeMap{{"Id", "7"}};
+    write.item.set("Text", "saved");
+    write.proof = guard.proof();
+    value_of(tables.write_item(write), "the holder writes");
+    value_of(guard.release(), "the lock is released");
+    write.item.set("Text", "late");
+    const auto late = tables.write_item(write);
+    require(!late && late.error().code == ErrorCode::stale_token, "a late write is refused");
+    rocklock::GetItem get;
+    get.table = "library";
+    get.key = rocklock::AttributeMap{{"Id", "7"}};
+    const auto item = value_of(tables.get_item(get), "the item is read").item;
+    require(*item->find("Text")->get_if<std::string>() == "saved", "the late write has no effect");
+    std::cout << "guarded writes\n";
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    require(count == 2, "usage: library_client SOCKET");
+    auto database = value_of(rocklock::Database::connect(words[1]), "the daemon is reached");
+    auto ann = value_of(database.open_session("ann"), "a session is opened");
+    auto bob = value_of(database.open_session("bob"), "another session is opened");
+    lock_and_wait(ann, bob);
+    lock_a_set(ann, bob);
+    write_with_a_lock(database, ann);
+}
