@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t max_user_name = 255;
 constexpr std::uint8_t flag_tcp = 1;
+constexpr std::uint8_t flag_of_another_user = 1;
 
 std::optional<std::int32_t> pid_of(std::optional<std::uint64_t> number) {
     if (!number || *number > std::uint64_t{std::numeric_limits<std::int32_t>::max()}) {
@@ -39,7 +40,7 @@ Result<std::optional<DecodedFrame>> take_frame(std::string_view& bytes) {
         return Error(ErrorCode::invalid_argument, "a frame of the link is too long");
     }
     if (type < static_cast<std::uint8_t>(LinkFrame::open) ||
-        type > static_cast<std::uint8_t>(LinkFrame::ended)) {
+        type > static_cast<std::uint8_t>(LinkFrame::found)) {
         return Error(ErrorCode::invalid_argument, "a frame of the link has an unknown type");
     }
     const auto payload = reader.bytes(size);
@@ -83,6 +84,42 @@ std::optional<ProcessId> decode_process(std::string_view payload) {
     const auto start_time = reader.varint();
     if (!reader.done() || !pid) return std::nullopt;
     return ProcessId{*pid, *start_time};
+}
+
+std::string encode(const ProcessQuery& query) {
+    std::string payload;
+    append_varint(payload, query.number);
+    append_u32(payload, query.uid);
+    append_varint(payload, static_cast<std::uint32_t>(query.pid));
+    return payload;
+}
+
+std::optional<ProcessQuery> decode_query(std::string_view payload) {
+    Reader reader(payload);
+    const auto number = reader.varint();
+    const auto uid = reader.u32();
+    const auto pid = pid_of(reader.varint());
+    if (!reader.done() || !pid) return std::nullopt;
+    return ProcessQuery{*number, *uid, *pid};
+}
+
+std::string encode(const ProcessReport& report) {
+    std::string payload;
+    append_varint(payload, report.number);
+    append_varint(payload, static_cast<std::uint32_t>(report.process.pid));
+    append_varint(payload, report.process.start_time);
+    append_u8(payload, report.of_another_user ? flag_of_another_user : 0);
+    return payload;
+}
+
+std::optional<ProcessReport> decode_report(std::string_view payload) {
+    Reader reader(payload);
+    const auto number = reader.varint();
+    const auto pid = pid_of(reader.varint());
+    const auto start_time = reader.varint();
+    const auto flags = reader.u8();
+    if (!reader.done() || !pid) return std::nullopt;
+    return ProcessReport{*number, {*pid, *start_time}, (*flags & flag_of_another_user) != 0};
 }
 
 std::string encode_count(std::uint64_t count) {

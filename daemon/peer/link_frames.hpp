@@ -18,6 +18,10 @@
 //     watch    manager   a ProcessId: the relay must report the end of this process. Channel 0
 //     unwatch  manager   a ProcessId that need not be watched any more. Channel 0
 //     ended    relay     a ProcessId that was watched and has ended. Channel 0
+//     find     manager   a ProcessQuery: the relay must report the process with this number.
+//     Channel
+//                        0
+//     found    relay     a ProcessReport, the answer to a query. Channel 0
 //
 // At the beginning of a channel, each side may send `first_credit` bytes on it. A side that
 // receives a frame for a channel that it has already closed ignores the frame.
@@ -44,6 +48,8 @@ enum class LinkFrame : std::uint8_t {
     watch = 7,
     unwatch = 8,
     ended = 9,
+    find = 10,
+    found = 11,
 };
 
 using ChannelNumber = std::uint32_t;
@@ -64,6 +70,25 @@ struct ClientIdentity {
     // Whether the client is connected to the relay over TCP.
     bool tcp = false;
     friend bool operator==(const ClientIdentity&, const ClientIdentity&) = default;
+};
+
+// The manager searches for a process of the relay's host on behalf of a user of this host.
+struct ProcessQuery {
+    std::uint64_t number = 0;
+    std::uint32_t uid = 0;
+    std::int32_t pid = 0;
+    friend bool operator==(const ProcessQuery&, const ProcessQuery&) = default;
+};
+
+struct ProcessReport {
+    // The number of the query.
+    std::uint64_t number = 0;
+    // The pid is 0 if there is no such process.
+    ProcessId process;
+    // Whether the process belongs to another user, who is not the one of the query. Root may use
+    // the processes of all users.
+    bool of_another_user = false;
+    friend bool operator==(const ProcessReport&, const ProcessReport&) = default;
 };
 
 // A frame whose payload is a view into the bytes from which it was decoded.
@@ -87,6 +112,10 @@ std::string encode(const ClientIdentity& client);
 std::optional<ClientIdentity> decode_client(std::string_view payload);
 std::string encode(const ProcessId& process);
 std::optional<ProcessId> decode_process(std::string_view payload);
+std::string encode(const ProcessQuery& query);
+std::optional<ProcessQuery> decode_query(std::string_view payload);
+std::string encode(const ProcessReport& report);
+std::optional<ProcessReport> decode_report(std::string_view payload);
 std::string encode_count(std::uint64_t count);
 std::optional<std::uint64_t> decode_count(std::string_view payload);
 

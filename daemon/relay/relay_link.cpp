@@ -2,7 +2,20 @@
 
 #include <utility>
 
+#include "service/process_id.hpp"
+
 namespace rocklock {
+namespace {
+
+ProcessReport report_on(const ProcessQuery& query) {
+    ProcessReport report;
+    report.number = query.number;
+    report.process = find_process(query.pid).value_or(ProcessId{});
+    report.of_another_user = query.uid != 0 && owner_of(query.pid) != query.uid;
+    return report;
+}
+
+}  // namespace
 
 void RelayLink::add(int socket, const ClientIdentity& identity) {
     const ChannelNumber number = ++last_number_;
@@ -20,6 +33,11 @@ bool RelayLink::receive(const DecodedFrame& frame) {
         if (!process) return false;
         (frame.type == LinkFrame::watch ? uses_.watch : uses_.unwatch)(*process);
         return true;
+    }
+    if (frame.type == LinkFrame::find) {
+        const auto query = decode_query(frame.payload);
+        if (query) link_.send(LinkFrame::found, 0, encode(report_on(*query)));
+        return query.has_value();
     }
     // The manager may have sent the frame before it knew that the client had disconnected.
     const auto client = clients_.find(frame.channel);

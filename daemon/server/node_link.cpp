@@ -33,6 +33,11 @@ bool NodeLink::receive(const DecodedFrame& frame) {
         if (process) uses_.ended(*process);
         return process.has_value();
     }
+    if (frame.type == LinkFrame::found) {
+        const auto report = decode_report(frame.payload);
+        if (report) uses_.found(*report);
+        return report.has_value();
+    }
     // The relay may have sent the frame before it knew that the channel was closed.
     const auto channel = channels_.find(frame.channel);
     if (channel == channels_.end()) return frame.channel <= last_opened_;

@@ -30,6 +30,8 @@ public:
         std::function<void(const std::shared_ptr<RelayedChannel>&, const ClientIdentity&)> opened;
         // A process that the relay watches has ended.
         std::function<void(const ProcessId&)> ended;
+        // The relay has answered a ProcessQuery.
+        std::function<void(const ProcessReport&)> found;
         // The link has ended. `reason` is empty if the relay has closed it in order.
         std::function<void(const std::string& reason)> lost;
     };

@@ -187,6 +187,9 @@ void PeerAdmission::start_link(int socket, std::unique_ptr<TlsChannel> channel,
     uses.ended = [this, node](const ProcessId& process) {
         uses_.processes.ended(node->host, process);
     };
+    uses.found = [this, node](const ProcessReport& report) {
+        uses_.processes.found(node->host, report);
+    };
     uses.lost = [this, node, raw, address](const std::string& reason) {
         uses_.processes.remove_link(node->host, raw);
         uses_.log.write({LogLevel::info,

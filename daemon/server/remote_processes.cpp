@@ -79,7 +79,39 @@ void RemoteProcesses::add_link(const ClientHost& host, const std::shared_ptr<Fra
     for (const auto& session : ended) close_(session);
 }
 
+void RemoteProcesses::find(const ClientHost& host, std::uint32_t uid, std::int32_t pid,
+                           Found done) {
+    {
+        const MutexLock lock(mutex_);
+        const auto known = hosts_.find(host);
+        if (known != hosts_.end() && !known->second.links.empty()) {
+            const auto& link = known->second.links.front();
+            const ProcessQuery query{++last_query_, uid, pid};
+            queries_[query.number] = {host, link.get(), std::move(done)};
+            link->thread().post(
+                [link, payload = encode(query)] { link->send(LinkFrame::find, 0, payload); });
+            return;
+        }
+    }
+    done({});
+}
+
+void RemoteProcesses::found(const ClientHost& host, const ProcessReport& report) {
+    Found done;
+    {
+        const MutexLock lock(mutex_);
+        const auto query = queries_.find(report.number);
+        // A relay may answer only the queries to its own host.
+        if (query == queries_.end() || query->second.host != host) return;
+        done = std::move(query->second.done);
+        queries_.erase(query);
+    }
+    if (report.process.pid == 0) return done({});
+    done({report.process, report.of_another_user});
+}
+
 void RemoteProcesses::remove_link(const ClientHost& host, const FramedLink* link) {
+    for (const auto& done : take_queries(link)) done({});
     const MutexLock lock(mutex_);
     const auto known = hosts_.find(host);
     if (known == hosts_.end()) return;
@@ -90,6 +122,20 @@ void RemoteProcesses::remove_link(const ClientHost& host, const FramedLink* link
     const bool was_first = at == links.begin();
     links.erase(at);
     if (was_first && !links.empty()) watch_all(known->second);
+}
+
+std::vector<RemoteProcesses::Found> RemoteProcesses::take_queries(const FramedLink* link) {
+    const MutexLock lock(mutex_);
+    std::vector<Found> unanswered;
+    for (auto query = queries_.begin(); query != queries_.end();) {
+        if (query->second.link != link) {
+            ++query;
+            continue;
+        }
+        unanswered.push_back(std::move(query->second.done));
+        query = queries_.erase(query);
+    }
+    return unanswered;
 }
 
 void RemoteProcesses::ended(const ClientHost& host, const ProcessId& process) {

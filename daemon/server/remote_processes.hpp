@@ -1,6 +1,8 @@
 // The processes of other hosts to which sessions are bound. The relays of these hosts watch them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +16,8 @@
 #include "base/mutex.hpp"
 #include "daemon/api/process_ends.hpp"
 #include "daemon/peer/framed_link.hpp"
+#include "daemon/peer/link_frames.hpp"
+#include "service/dispatcher.hpp"
 
 namespace rocklock {
 
@@ -36,6 +40,14 @@ public:
     // Stops watching the processes of sessions that have ended for another reason.
     void forget(const std::set<SessionId>& ended) ROCKLOCK_EXCLUDES(mutex_);
 
+    // See SessionWatch::find(). If the link to the relay is lost before the relay has answered,
+    // reports that there is no such process.
+    using Found = std::function<void(const SessionWatch::Found&)>;
+    void find(const ClientHost& host, std::uint32_t uid, std::int32_t pid, Found done)
+        ROCKLOCK_EXCLUDES(mutex_);
+    // A relay of the host has answered a query. Called on the thread of the link.
+    void found(const ClientHost& host, const ProcessReport& report) ROCKLOCK_EXCLUDES(mutex_);
+
     // A link to a relay of the host was established or lost. Called on the thread of the link.
     void add_link(const ClientHost& host, const std::shared_ptr<FramedLink>& link)
         ROCKLOCK_EXCLUDES(mutex_);
@@ -50,12 +62,23 @@ private:
         std::vector<std::shared_ptr<FramedLink>> links;
     };
 
+    // A query that the relay has not answered.
+    struct Query {
+        ClientHost host;
+        const FramedLink* link = nullptr;
+        Found done;
+    };
+
+    // Removes the queries that were sent over the link, and returns their functions `done`.
+    std::vector<Found> take_queries(const FramedLink* link) ROCKLOCK_EXCLUDES(mutex_);
     void watch_all(const Host& host) ROCKLOCK_REQUIRES(mutex_);
     std::vector<SessionId> remove(Host& host, const ProcessId& process) ROCKLOCK_REQUIRES(mutex_);
 
     const std::function<void(const SessionId&)> close_;
     Mutex mutex_;
     std::map<ClientHost, Host> hosts_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::map<std::uint64_t, Query> queries_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::uint64_t last_query_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     // The number of processes of each session that have not ended.
     std::map<SessionId, std::size_t> counts_ ROCKLOCK_GUARDED_BY(mutex_);
 };

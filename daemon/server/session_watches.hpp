@@ -1,7 +1,10 @@
 // Ends sessions when their processes end, on this host and on the hosts of relays.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "daemon/api/process_watch.hpp"
@@ -19,6 +22,10 @@ public:
                const std::vector<ProcessId>& processes) override {
         if (host == ClientHost{}) return local_.watch(session, processes);
         remote_.watch(session, host, processes);
+    }
+    void find(const ClientHost& host, std::uint32_t uid, std::int32_t pid,
+              std::function<void(const Found&)> done) override {
+        remote_.find(host, uid, pid, std::move(done));
     }
     std::set<SessionId> sessions() {
         auto sessions = local_.sessions();

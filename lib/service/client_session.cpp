@@ -1,6 +1,7 @@
 #include "service/client_session.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <variant>
 
@@ -49,13 +50,22 @@ void ClientSession::ask(Call call, std::uint64_t number, Dispatcher::Done done) 
         asked_[number] = {std::nullopt, opens_with_connection(call.body), may_ask_again(call),
                           to_rebind(call)};
     }
+    std::function<void(Ticket)> late_ticket;
+    if (Dispatcher::searches_for_process(call, caller_)) {
+        late_ticket = [self = shared_from_this(), number](Ticket ticket) {
+            self->keep_ticket(number, ticket);
+        };
+    }
     const auto ticket = dispatcher_.submit(
         std::move(call), caller_,
         [self = shared_from_this(), number, done = std::move(done)](Result<Reply>&& reply) {
             self->answered(number, std::move(reply), done);
         },
-        &proven_);
-    if (!ticket) return;
+        &proven_, std::move(late_ticket));
+    if (ticket) keep_ticket(number, *ticket);
+}
+
+void ClientSession::keep_ticket(std::uint64_t number, Ticket ticket) {
     MutexLock lock(mutex_);
     const auto asked = asked_.find(number);
     if (asked == asked_.end()) return;
@@ -64,7 +74,7 @@ void ClientSession::ask(Call call, std::uint64_t number, Dispatcher::Done done) 
         return;
     }
     lock.unlock();
-    dispatcher_.cancel(*ticket);
+    dispatcher_.cancel(ticket);
 }
 
 void ClientSession::cancel(std::uint64_t number) {

@@ -124,6 +124,8 @@ private:
         UndeliveredGrant grant;
     };
 
+    // Keeps the ticket of a call in progress, or cancels the call if its client has gone.
+    void keep_ticket(std::uint64_t number, Ticket ticket) ROCKLOCK_EXCLUDES(mutex_);
     std::vector<Ticket> tickets() const ROCKLOCK_REQUIRES(mutex_);
     Disconnect leave() ROCKLOCK_REQUIRES(mutex_);
     void answered(std::uint64_t number, Result<Reply>&& reply, const Dispatcher::Done& done)

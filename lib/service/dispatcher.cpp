@@ -64,15 +64,39 @@ Reply reply_of(Answer&& answer, bool opened) {
 }
 
 // Returns the session that a call opens, by OpenSession or together with a grant, or null.
-OpenSession* session_to_open(CallBody& body) {
-    if (auto* opens = std::get_if<OpenSession>(&body)) return opens;
-    auto* acquire = std::get_if<Acquire>(&body);
-    return acquire != nullptr && acquire->opens ? &*acquire->opens : nullptr;
+template <typename Body>
+auto* session_to_open(Body& body) {
+    using Opened = std::conditional_t<std::is_const_v<Body>, const OpenSession, OpenSession>;
+    if (Opened* const opens = std::get_if<OpenSession>(&body)) return opens;
+    auto* const acquire = std::get_if<Acquire>(&body);
+    const bool opens = acquire != nullptr && acquire->opens.has_value();
+    return opens ? static_cast<Opened*>(&*acquire->opens) : nullptr;
 }
 
-// Returns the process to which a session is to be bound: the caller, or another one of the same
-// user.
-Result<ProcessId> process_for(const Call& call, const Caller& caller) {
+Error no_process(pid_t pid) {
+    return {ErrorCode::invalid_argument,
+            "Pid: the daemon sees no process " + std::to_string(pid) +
+                ": give the number of a running process, as the daemon sees it (a process in a "
+                "container has another number inside)"};
+}
+
+Error process_of_another_user(pid_t pid) {
+    return {ErrorCode::access_denied,
+            "Pid: process " + std::to_string(pid) + " belongs to another user"};
+}
+
+// Returns whether the session that the call opens, or names, is to be bound to a process.
+bool binds_to_process(const Call& call) {
+    if (std::holds_alternative<JoinProcess>(call.body)) return true;
+    const auto* opens = session_to_open(call.body);
+    return opens != nullptr && opens->bound == Bound::process;
+}
+
+// Returns the process to which a session is to be bound: the caller, or another process of the same
+// user. `found` is the process of the caller's host that the call names, or null if the call names
+// none.
+Result<ProcessId> process_for(const Call& call, const Caller& caller,
+                              const SessionWatch::Found* found) {
     if (caller.pid <= 0) {
         return Error(
             ErrorCode::invalid_argument,
@@ -82,20 +106,14 @@ Result<ProcessId> process_for(const Call& call, const Caller& caller) {
     const pid_t pid = call.pid.value_or(caller.pid);
     if (caller.node) {
         if (pid == caller.pid) return ProcessId{caller.pid, caller.start_time};
-        return Error(ErrorCode::invalid_argument,
-                     "Pid: a client that connects through a relay can bind a session only to its "
-                     "own process");
+        if (found == nullptr || !found->process) return no_process(pid);
+        if (found->of_another_user) return process_of_another_user(pid);
+        return *found->process;
     }
     const auto process = find_process(pid);
-    if (!process) {
-        return Error(ErrorCode::invalid_argument,
-                     "Pid: the daemon sees no process " + std::to_string(pid) +
-                         ": give the number of a running process, as the daemon sees it (a process "
-                         "in a container has another number inside)");
-    }
+    if (!process) return no_process(pid);
     if (pid != caller.pid && caller.uid != 0 && owner_of(pid) != caller.uid) {
-        return Error(ErrorCode::access_denied,
-                     "Pid: process " + std::to_string(pid) + " belongs to another user");
+        return process_of_another_user(pid);
     }
     return *process;
 }
@@ -153,8 +171,26 @@ bool needs_room(const CallBody& body) {
         body);
 }
 
+bool Dispatcher::searches_for_process(const Call& call, const Caller& caller) {
+    return caller.node && call.pid && *call.pid != caller.pid && caller.pid > 0 &&
+           binds_to_process(call);
+}
+
+void Dispatcher::search_for_process(Call call, const Caller& caller, Done done,
+                                    std::function<void(Ticket)> late_ticket) {
+    const auto pid = *call.pid;
+    watch_->find(caller.node->host, uid_of(caller.uid), pid,
+                 [this, call = std::move(call), caller, done = std::move(done),
+                  late_ticket = std::move(late_ticket)](const SessionWatch::Found& found) mutable {
+                     const auto ticket =
+                         start(std::move(call), caller, std::move(done), nullptr, &found);
+                     if (ticket && late_ticket) late_ticket(*ticket);
+                 });
+}
+
 std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done done,
-                                         ProvenSession* proven) {
+                                         ProvenSession* proven,
+                                         std::function<void(Ticket)> late_ticket) {
     if (options_.observer != nullptr) {
         done = options_.observer->observe(call, caller, std::move(done));
     }
@@ -168,6 +204,10 @@ std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done d
                 std::ignore = identities_.of(caller.uid);
                 start(std::move(call), caller, std::move(done), nullptr);
             });
+        return std::nullopt;
+    }
+    if (watch_ != nullptr && searches_for_process(call, caller)) {
+        search_for_process(std::move(call), caller, std::move(done), std::move(late_ticket));
         return std::nullopt;
     }
     return start(std::move(call), caller, std::move(done), proven);
@@ -186,8 +226,8 @@ Dispatcher::Done with_node(std::shared_ptr<const RemoteNode> node, Dispatcher::D
 }  // namespace
 
 std::optional<Ticket> Dispatcher::start(Call call, const Caller& caller, Done done,
-                                        ProvenSession* proven) {
-    auto binding = prepare(call, caller, proven);
+                                        ProvenSession* proven, const SessionWatch::Found* found) {
+    auto binding = prepare(call, caller, proven, found);
     if (!binding) {
         done(std::move(binding).error());
         return std::nullopt;
@@ -350,7 +390,8 @@ std::string Dispatcher::name_of(const Caller& caller) const {
 // Makes the checks that the service does not make: the rights of the caller and of its node, and
 // the secret of the session. Adds the facts about the caller that the kernel reports.
 Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller,
-                                                ProvenSession* proven) {
+                                                ProvenSession* proven,
+                                                const SessionWatch::Found* found) {
     const bool administrator = may_administer(caller);
     if (caller.node) {
         if (auto denied = check_rights(*caller.node, call.body)) return *std::move(denied);
@@ -369,13 +410,15 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
             if constexpr (requires { verb.by; }) verb.by = name_of(caller);
         },
         call.body);
-    if (auto bound = bind_processes(call, caller, binding); !bound) return std::move(bound).error();
+    auto bound = bind_processes(call, caller, binding, found);
+    if (!bound) return std::move(bound).error();
     return binding;
 }
 
 // Adds the facts about the caller to the session that the call opens, and determines the processes
 // to watch.
-Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, Binding& binding) {
+Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, Binding& binding,
+                                        const SessionWatch::Found* found) {
     auto* opens = session_to_open(call.body);
     auto* join = std::get_if<JoinProcess>(&call.body);
     if (opens != nullptr) {
@@ -386,14 +429,15 @@ Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, Bindin
             return Error(ErrorCode::invalid_argument, "Pid may be given only with Bound: process");
         }
     }
-    if ((opens != nullptr && opens->bound == Bound::process) || join != nullptr) {
-        auto process = process_for(call, caller);
+    if (binds_to_process(call)) {
+        auto process = process_for(call, caller, found);
         if (!process) return std::move(process).error();
         binding.processes = {*process};
         if (caller.node) binding.host = caller.node->host;
         if (opens != nullptr) opens->processes = binding.processes;
         if (join != nullptr) {
             join->process = *process;
+            join->host = binding.host;
             binding.joined = join->session;
         }
     }

@@ -84,6 +84,18 @@ public:
     // bound.
     virtual void watch(const SessionId& session, const ClientHost& host,
                        const std::vector<ProcessId>& processes) = 0;
+
+    struct Found {
+        // nullopt if there is no such process, or if the host cannot be reached.
+        std::optional<ProcessId> process;
+        // Whether the process belongs to another user than `uid`, and `uid` is not root.
+        bool of_another_user = false;
+    };
+    // Searches for the process with the number `pid` on another host. `uid` is the user of that
+    // host for which the process is to be watched. Calls `done` at most once, immediately or later,
+    // on any thread. If the server shuts down, `done` may never be called.
+    virtual void find(const ClientHost& host, std::uint32_t uid, std::int32_t pid,
+                      std::function<void(const Found&)> done) = 0;
 };
 
 class CallObserver;
@@ -155,11 +167,16 @@ public:
     // Waits for a running backup.
     ~Dispatcher();
 
+    // Returns whether the call names a process of another host, which must be searched first. In
+    // this case, submit() returns no ticket.
+    static bool searches_for_process(const Call& call, const Caller& caller);
     // Executes a call. Calls `done` exactly once, immediately or later, on any thread. If the call
     // waits and can be cancelled, returns its ticket. `proven` is that of the calling client; it
-    // may be null, and no other thread may use it during submit().
+    // may be null, and no other thread may use it during submit(). If searches_for_process()
+    // returns true, `late_ticket` is called later if there is a ticket.
     std::optional<Ticket> submit(Call call, const Caller& caller, Done done,
-                                 ProvenSession* proven = nullptr);
+                                 ProvenSession* proven = nullptr,
+                                 std::function<void(Ticket)> late_ticket = {});
     void cancel(Ticket ticket) { service_.cancel(ticket); }
     // Records the waits, sessions and undelivered grants of a disconnected client.
     // release_disconnected() ends them, together with those of other disconnected clients.
@@ -205,15 +222,21 @@ private:
         std::string principal;
     };
 
-    Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven);
-    static Result<void> bind_processes(Call& call, const Caller& caller, Binding& binding);
+    // `found` is the process of another host that the call names, or null if the call names none.
+    Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven,
+                            const SessionWatch::Found* found);
+    static Result<void> bind_processes(Call& call, const Caller& caller, Binding& binding,
+                                       const SessionWatch::Found* found);
+    void search_for_process(Call call, const Caller& caller, Done done,
+                            std::function<void(Ticket)> late_ticket);
     // Returns whether a class gives users or groups a right that the call may need.
     bool depends_on_rights(const CallBody& body);
     // Adds the identities of a caller that is not an administrator to the call, so that the service
     // can check the rights that classes give. Returns an error if the call requires administrator
     // rights and no class gives a right that could replace them.
     Result<void> add_rights(CallBody& body, const Caller& caller);
-    std::optional<Ticket> start(Call call, const Caller& caller, Done done, ProvenSession* proven);
+    std::optional<Ticket> start(Call call, const Caller& caller, Done done, ProvenSession* proven,
+                                const SessionWatch::Found* found = nullptr);
     Result<void> set_principal(CallBody& body, const Caller& caller, Binding& binding);
     Result<void> prove(const Call& call, ProvenSession* proven);
     void disconnect_in_pieces(const Disconnect& disconnected, std::chrono::microseconds pause);

@@ -11,26 +11,42 @@ std::uint32_t node_number(std::string_view name) {
 }
 
 void RemoteUsers::add(const RemoteNode& node, std::uint32_t uid, std::string_view name) {
-    const UserId user = user_of_node(node.number, uid);
-    Known known{name.empty() ? user_name_without_entry(uid) : std::string(name), node.host.node};
     MutexLock lock(mutex_);
-    known_[user] = std::move(known);
+    Node& known = nodes_[node.number];
+    known.name = node.host.node;
+    if (name.empty()) {
+        known.users.erase(uid);
+        return;
+    }
+    const auto user = known.users.find(uid);
+    if (user != known.users.end()) {
+        user->second = name;
+    } else if (known.users.size() < max_named_users) {
+        known.users.emplace(uid, name);
+    }
 }
 
 std::string RemoteUsers::name_of(UserId user) const {
     MutexLock lock(mutex_);
-    const auto known = known_.find(user);
-    if (known == known_.end()) return user_name_without_entry(uid_of(user)) + "@?";
-    return known->second.name + "@" + known->second.node;
+    const auto node = nodes_.find(node_number_of(user));
+    if (node == nodes_.end()) return user_name_without_entry(uid_of(user)) + "@?";
+    const auto known = node->second.users.find(uid_of(user));
+    const auto name =
+        known == node->second.users.end() ? user_name_without_entry(uid_of(user)) : known->second;
+    return name + "@" + node->second.name;
 }
 
 std::vector<std::string> RemoteUsers::identities_of(UserId user) const {
     MutexLock lock(mutex_);
-    const auto known = known_.find(user);
-    if (known == known_.end()) return {};
-    const auto& [name, node] = known->second;
-    return {"user:" + name + "@" + node, "user:" + std::to_string(uid_of(user)) + "@" + node,
-            "node:" + node};
+    const auto known = nodes_.find(node_number_of(user));
+    if (known == nodes_.end()) return {};
+    const auto& [node, users] = known->second;
+    std::vector<std::string> identities;
+    const auto named = users.find(uid_of(user));
+    if (named != users.end()) identities.push_back("user:" + named->second + "@" + node);
+    identities.push_back("user:" + std::to_string(uid_of(user)) + "@" + node);
+    identities.push_back("node:" + node);
+    return identities;
 }
 
 }  // namespace rocklock

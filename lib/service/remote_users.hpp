@@ -1,6 +1,7 @@
 // Users of other hosts, whose clients connect through the relays of these hosts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -36,6 +37,9 @@ std::uint32_t node_number(std::string_view name);
 
 // The names of the users of other hosts, as their relays report them.
 //
+// A relay can report any number of users. The names of at most `max_named_users` users of a node
+// are kept, which bounds the memory; the other users of the node are known by their uid only.
+//
 // Threads: thread-safe.
 class RemoteUsers {
 public:
@@ -43,20 +47,24 @@ public:
     void add(const RemoteNode& node, std::uint32_t uid, std::string_view name)
         ROCKLOCK_EXCLUDES(mutex_);
 
+    static constexpr std::size_t max_named_users = 10'000;
+
     // Returns the name of the user with its node, such as "ann@web1" or "uid 1000@web1".
     std::string name_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
     // Returns the identities of the user for the rights of classes: "user:ann@web1",
-    // "user:1000@web1" and "node:web1".
+    // "user:1000@web1" and "node:web1". Without a name, the first one is omitted.
     std::vector<std::string> identities_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
 
 private:
-    struct Known {
+    struct Node {
         std::string name;
-        std::string node;
+        // The users with names.
+        std::map<std::uint32_t, std::string> users;
     };
 
     mutable Mutex mutex_;
-    std::map<UserId, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
+    // By the numbers of the nodes.
+    std::map<std::uint32_t, Node> nodes_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace rocklock

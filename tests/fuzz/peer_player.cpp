@@ -31,6 +31,16 @@ void play_payload(const DecodedFrame& frame) {
                 require_same(process, decode_process, encode(*process));
             }
             break;
+        case LinkFrame::find:
+            if (const auto query = decode_query(frame.payload)) {
+                require_same(query, decode_query, encode(*query));
+            }
+            break;
+        case LinkFrame::found:
+            if (const auto report = decode_report(frame.payload)) {
+                require_same(report, decode_report, encode(*report));
+            }
+            break;
         case LinkFrame::credit:
         case LinkFrame::close:
             if (const auto count = decode_count(frame.payload)) {

@@ -37,7 +37,8 @@ PROCESS = varint(4242) + varint(987654)
 CLIENT = struct.pack(">I", 1000) + string(b"ann") + PROCESS + b"\0"
 FRAMES = [frame(1, 1, CLIENT), frame(2, 1, b"GET / HTTP/1.1\r\n\r\n"), frame(3, 1), frame(4, 1, b"\x05"),
           frame(5, 1, b"\x80\x80\x04"), frame(6, 1, b"too many connections"), frame(7, 0, PROCESS),
-          frame(8, 0, PROCESS), frame(9, 0, PROCESS)]
+          frame(8, 0, PROCESS), frame(9, 0, PROCESS), frame(10, 0, b"\x07" + struct.pack(">I", 1000) + varint(4242)),
+          frame(11, 0, b"\x07" + PROCESS + b"\1")]
 NODES = [b"web1\n", b"web1\nweb2 certificate=web2.example.org resources=orders/,stock/ rights=locks # no tables\n",
          b"a rights=locks,tables\n\n# nothing\n"]
 

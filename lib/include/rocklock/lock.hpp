@@ -106,6 +106,8 @@ struct JoinProcess {
     using Answer = SessionInfo;
     SessionId session;
     ProcessId process;
+    // The host of the process. It must be that of the session.
+    ClientHost host{};
 };
 
 struct ClosedSession {

@@ -237,6 +237,14 @@ void LockTable::Core::handle(const JoinProcess& request) {
                       {ErrorCode::invalid_argument,
                        "the session is not bound to a process: open it with Bound process"});
     }
+    const ClientHost* const host = session->binding.host;
+    if (host == nullptr ? request.host != ClientHost{} : request.host != *host) {
+        return refuse(ticket,
+                      {ErrorCode::invalid_argument,
+                       "the session is bound to processes of " +
+                           (host == nullptr ? "the host of the manager" : "host " + host->node) +
+                           ": a process of another host cannot be added"});
+    }
     if (std::find(session->binding.processes.begin(), session->binding.processes.end(),
                   request.process) == session->binding.processes.end()) {
         if (session->binding.processes.size() >= limits::resources_per_grant) {

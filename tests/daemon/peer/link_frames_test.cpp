@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(is_taken_when_it_is_complete) {
 BOOST_AUTO_TEST_CASE(with_an_unknown_type_or_too_many_bytes_is_refused) {
     std::string bytes;
     append_frame(bytes, LinkFrame::ended, 0, "x");
-    for (const char type : {char{0}, char{10}, char{-1}}) {
+    for (const char type : {char{0}, char{12}, char{-1}}) {
         auto changed = bytes;
         changed[4] = type;
         std::string_view rest = changed;
@@ -54,6 +54,12 @@ BOOST_AUTO_TEST_CASE(contains_what_was_encoded) {
     const ProcessId process{INT32_MAX, UINT64_MAX};
     BOOST_TEST((decode_process(encode(process)).value() == process));
     BOOST_TEST(decode_count(encode_count(UINT64_MAX)).value() == UINT64_MAX);
+    const ProcessQuery query{UINT64_MAX, 1000, INT32_MAX};
+    BOOST_TEST((decode_query(encode(query)).value() == query));
+    for (const bool of_another_user : {false, true}) {
+        const ProcessReport report{7, process, of_another_user};
+        BOOST_TEST((decode_report(encode(report)).value() == report));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(with_an_incomplete_or_too_long_payload_is_refused) {
@@ -64,6 +70,10 @@ BOOST_AUTO_TEST_CASE(with_an_incomplete_or_too_long_payload_is_refused) {
     BOOST_TEST(!decode_client(bytes + "x").has_value());
     BOOST_TEST(!decode_process(encode(ProcessId{1, 2}) + "x").has_value());
     BOOST_TEST(!decode_process("").has_value());
+    BOOST_TEST(!decode_query("").has_value());
+    BOOST_TEST(!decode_query(encode(ProcessQuery{}) + "x").has_value());
+    BOOST_TEST(!decode_report("").has_value());
+    BOOST_TEST(!decode_report(encode(ProcessReport{}) + "x").has_value());
     BOOST_TEST(!decode_count("").has_value());
 }
 

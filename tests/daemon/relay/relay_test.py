@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import time
 
 import boto3
@@ -46,6 +47,71 @@ class Clients(Relays):
         holder = self.hold_at(self.web, "a", "--on-death", "kill")
         os.kill(holder.pid, signal.SIGKILL)
         wait_until(lambda: self.resources(self.main) == [], "the lock is free", 10)
+
+    def sleeper(self, **options):
+        process = subprocess.Popen(["sleep", "1000"], **options)
+        self.started.append(process)
+        return process
+
+    def end(self, process):
+        process.kill()
+        process.wait()
+
+    def test_a_session_ends_with_other_processes_of_its_host(self):
+        first, second = self.sleeper(), self.sleeper()
+        opened = self.at(self.web, "acquire", "a", "--lease", "1h", "--for-process", first.pid, "--json")
+        self.assertEqual(opened.returncode, 0, opened.stderr)
+        grant = json.loads(opened.stdout)
+        owner = {"ROCKLOCK_SESSION": f"{grant['Session']}:{grant['Secret']}"}
+        joined = self.at(self.web, "session", "join", "--for-process", second.pid, environment=owner)
+        self.assertEqual(joined.returncode, 0, joined.stderr)
+        self.end(first)
+        self.assertEqual(self.at(self.main, "acquire", "a", "--patience", "300ms").returncode, 75)
+        self.end(second)
+        wait_until(lambda: self.resources(self.main) == [], "the lock is free", 10)
+
+    # The wait is known only after the process was found.
+    def test_a_waiting_acquire_for_another_process_is_cancelled_with_its_client(self):
+        holder = self.hold_at(self.main, "a")
+        waiter = self.start("acquire", "--socket", self.web.socket, "a", "--lease", "1h", "--patience", "1h",
+                            "--for-process", self.sleeper().pid)
+        waits = lambda: json.loads(self.at(self.main, "show", "--json", "a").stdout)["Waiters"]
+        wait_until(waits, "it waits")
+        waiter.kill()
+        wait_until(lambda: not waits(), "it does not wait any more", 10)
+        self.end(holder)
+
+    def test_run_that_is_killed_keeps_its_lock_until_the_command_ends(self):
+        file = self.folder / "pid"
+        run = self.start("run", "--socket", self.web.socket, "--on-death", "hold", "a", "--", "sh", "-c",
+                         f"echo $$ > {file}; exec sleep 1000")
+        wait_until(lambda: file.exists() and file.read_text().strip(), "the command runs")
+        run.kill()
+        self.assertEqual(self.at(self.main, "acquire", "a", "--patience", "500ms").returncode, 75)
+        os.kill(int(file.read_text()), signal.SIGKILL)
+        wait_until(lambda: self.resources(self.main) == [], "the lock is free", 10)
+
+    def test_processes_that_cannot_be_bound_are_refused(self):
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        done = self.at(self.web, "acquire", "a", "--for-process", ended.pid)
+        self.assertEqual((done.returncode, f"sees no process {ended.pid}" in done.stderr), (64, True), done.stderr)
+        if os.getuid() == 0:
+            self.folder.chmod(0o755)
+            self.web.socket.chmod(0o666)
+            done = self.at(self.web, "acquire", "a", "--for-process", os.getpid(), user=65534, group=65534)
+            self.assertEqual((done.returncode, "belongs to another user" in done.stderr), (77, True), done.stderr)
+        self.assertEqual(self.resources(self.main), [])
+
+    def test_a_process_of_another_host_cannot_join(self):
+        for opener, joiner, host in ((self.web, self.main, "host web1"), (self.main, self.web, "the host of the manager")):
+            opened = self.at(opener, "acquire", "a", "--lease", "1h", "--for-process", os.getpid(), "--json")
+            grant = json.loads(opened.stdout)
+            owner = {"ROCKLOCK_SESSION": f"{grant['Session']}:{grant['Secret']}"}
+            done = self.at(joiner, "session", "join", "--for-process", os.getpid(), environment=owner)
+            self.assertEqual(done.returncode, 64, done.stderr)
+            self.assertIn(f"is bound to processes of {host}: a process of another host cannot be added", done.stderr)
+            self.assertEqual(self.at(opener, "session", "close", environment=owner).returncode, 0)
 
     def test_a_session_is_shown_with_its_node(self):
         self.at(self.web, "acquire", "a", "--lease", "1m")

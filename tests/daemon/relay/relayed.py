@@ -81,7 +81,8 @@ class Relays(Sandbox):
 
     def at(self, daemon, *words, **options):
         """Runs the program as a client of the daemon."""
-        return self.rocklock(words[0], "--socket", daemon.socket, *words[1:], **options)
+        environment = {"ROCKLOCK_SOCKET": str(daemon.socket), **options.pop("environment", {})}
+        return self.rocklock(*words, environment=environment, **options)
 
     def resources(self, daemon):
         return sorted(line.split()[0] for line in self.at(daemon, "ls").stdout.splitlines()[1:])
