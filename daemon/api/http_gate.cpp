@@ -8,6 +8,7 @@
 #include <openssl/crypto.h>
 
 #include "base/all_digits.hpp"
+#include "base/equal_ignoring_case.hpp"
 #include "daemon/support/loopback.hpp"
 #include "service/item_endpoint.hpp"
 #include "service/table_frames.hpp"
@@ -56,7 +57,9 @@ bool is_ip_address(std::string_view name) {
 bool accepts_host(const HttpAccess& access, std::string_view name) {
     if (is_loopback_name(name)) return true;
     if (access.from_other_hosts && is_ip_address(name)) return true;
-    return std::find(access.hosts.begin(), access.hosts.end(), name) != access.hosts.end();
+    return std::any_of(access.hosts.begin(), access.hosts.end(), [&](const std::string& accepted) {
+        return equal_ignoring_case(accepted, name);
+    });
 }
 
 HttpProblem wrong_host(const HttpRequest& request, const HttpAccess& access) {
@@ -87,7 +90,8 @@ std::optional<HttpProblem> refuse_without_secret(const HttpRequest& request,
     }
     const std::string expected = "Bearer " + access.secret;
     const auto& given = request.authorization;
-    // The comparison takes the same time for each wrong secret, so that its time reveals nothing.
+    // The comparison takes the same time for each wrong secret of the right length, so that its
+    // time reveals only the length.
     if (given.size() == expected.size() &&
         CRYPTO_memcmp(given.data(), expected.data(), expected.size()) == 0) {
         return std::nullopt;

@@ -1,4 +1,4 @@
-// Protects the TCP port against requests of foreign web pages.
+// Decides which requests over TCP are accepted.
 //
 // On a Unix socket, the kernel identifies the client. A loopback port accepts all local clients.
 // Therefore, it also receives requests of any web page that a browser on this machine shows. These
@@ -31,12 +31,12 @@ struct HttpAccess {
     // True if the port may accept clients of other hosts. The header Host may then also be any IP
     // address: DNS rebinding needs a name.
     bool from_other_hosts = false;
-    // The names, in lower case and without a port, that the header Host may contain in addition to
-    // those of this machine.
+    // The names, without a port, that the header Host may contain in addition to those of this
+    // machine. The case of letters does not matter.
     std::vector<std::string> hosts;
-    // If not empty, requests must prove that they know this secret, except requests for tables and
-    // GET /healthz: they send "Authorization: Bearer SECRET". If it is empty and
-    // `from_other_hosts` is true, all requests that would have to send it are refused.
+    // If not empty, all requests except those for tables and GET /healthz must have the header
+    // "Authorization: Bearer SECRET". If it is empty and `from_other_hosts` is true, these requests
+    // are refused.
     std::string secret;
 };
 

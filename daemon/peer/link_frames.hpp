@@ -18,9 +18,7 @@
 //     watch    manager   a ProcessId: the relay must report the end of this process. Channel 0
 //     unwatch  manager   a ProcessId that need not be watched any more. Channel 0
 //     ended    relay     a ProcessId that was watched and has ended. Channel 0
-//     find     manager   a ProcessQuery: the relay must report the process with this number.
-//     Channel
-//                        0
+//     find     manager   a ProcessQuery, which the relay must answer with `found`. Channel 0
 //     found    relay     a ProcessReport, the answer to a query. Channel 0
 //
 // At the beginning of a channel, each side may send `first_credit` bytes on it. A side that
@@ -72,7 +70,7 @@ struct ClientIdentity {
     friend bool operator==(const ClientIdentity&, const ClientIdentity&) = default;
 };
 
-// The manager searches for a process of the relay's host on behalf of a user of this host.
+// The manager searches for a process of the relay's host, for a user of the relay's host.
 struct ProcessQuery {
     std::uint64_t number = 0;
     std::uint32_t uid = 0;

@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 namespace {
@@ -89,6 +90,12 @@ Result<PrefaceAnswer> decode_answer(std::string_view head, std::string_view rest
     const auto version = reader.string();
     const auto reason = reader.string();
     if (!reason) return invalid_bytes("the answer is incomplete");
+    if (version->size() > max_name || reason->size() > max_reason) {
+        return invalid_bytes("a member of the answer is too long");
+    }
+    if (!is_utf8(*version) || !is_utf8(*reason)) {
+        return invalid_bytes("a member of the answer is not valid UTF-8");
+    }
     const bool accepted = head[5] == 0;
     return PrefaceAnswer{accepted, std::string(*version), std::string(*reason)};
 }

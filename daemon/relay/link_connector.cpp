@@ -34,6 +34,7 @@ asio::awaitable<void> LinkConnector::run(Connected connected) {
         std::shared_ptr<LinkSocket> socket;
         std::unique_ptr<TlsChannel> channel;
         const auto failure = co_await try_to_connect(socket, channel);
+        last_failure_ = failure;
         if (failure.empty()) {
             log_.write({LogLevel::info,
                         "manager_connected",
@@ -41,7 +42,6 @@ asio::awaitable<void> LinkConnector::run(Connected connected) {
                         {{"manager", manager_.host + ":" + manager_.port}}});
             co_return connected(socket->release(), std::move(channel));
         }
-        last_failure_ = failure;
         log_failure(failure);
         error_code ignored;
         asio::steady_timer timer(control_, wait);

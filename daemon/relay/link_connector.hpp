@@ -37,7 +37,8 @@ public:
     // Tries to connect until it succeeds, with increasing pauses, and then calls `connected`.
     void connect(Connected connected);
 
-    // Returns the reason why the last attempt has failed. Empty before the first failure.
+    // Returns the reason why the last attempt has failed. Empty before the first failure, and after
+    // a successful attempt.
     const std::string& last_failure() const { return last_failure_; }
 
 private:

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <deque>
@@ -34,6 +33,7 @@
 
 #include "daemon/api/process_ends.hpp"
 #include "daemon/http/http_answer.hpp"
+#include "daemon/net/discard_input.hpp"
 #include "daemon/net/io_thread.hpp"
 #include "daemon/peer/peer_nodes.hpp"
 #include "daemon/peer/preface.hpp"
@@ -378,33 +378,24 @@ asio::awaitable<void> Relay::end_waits() {
     }
 }
 
-// Sends the reason, as a response that clients of all protocols understand. Then reads the input of
-// the client for a short time: if the socket were closed with unread input, the client could lose
-// the response.
+// Sends the reason, as a response that clients of all protocols understand.
 asio::awaitable<void> Relay::refuse(Waiting client) {
-    Protocol::socket socket(control_);
+    const auto socket = std::make_shared<Protocol::socket>(control_);
     error_code error;
-    const int family = client.identity.tcp ? AF_INET : AF_UNIX;
-    socket.assign(Protocol(family, 0), client.socket, error);
+    socket->assign(Protocol(client.identity.tcp ? AF_INET : AF_UNIX, 0), client.socket, error);
+    const auto& failure = connector_.last_failure();
     std::string text;
     append_answer(text,
                   refusal(503, "UnreachableException",
                           "the relay cannot connect to the manager " + parts_.options.relay + ": " +
-                              connector_.last_failure()),
+                              (failure.empty() ? "it has not answered yet" : failure)),
                   {.keep_alive = false});
     std::ignore = ::send(client.socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    socket.shutdown(Protocol::socket::shutdown_send, error);
-    asio::steady_timer limit(control_, max_refusal_time);
-    limit.async_wait([&socket](const error_code& cancelled) {
-        error_code ignored;
-        if (!cancelled) socket.close(ignored);
-    });
-    std::array<char, 4096> dropped{};
-    while (!error) {
-        co_await socket.async_read_some(asio::buffer(dropped),
-                                        asio::redirect_error(asio::use_awaitable, error));
+    if (error) {
+        ::close(client.socket);
+    } else {
+        co_await discard_input(socket, max_refusal_time);
     }
-    limit.cancel();
     --connections_;
 }
 

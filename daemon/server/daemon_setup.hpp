@@ -9,7 +9,6 @@
 #include <rocklock/error.hpp>
 #include <rocklock/result.hpp>
 
-#include "daemon/api/http_gate.hpp"
 #include "daemon/server/server.hpp"
 #include "daemon/server/socket_file.hpp"
 #include "daemon/support/log.hpp"
@@ -27,12 +26,6 @@ Result<std::unique_ptr<Log>> open_log(const ServerOptions& options);
 // Returns the group ServerOptions::admin_group, or nullopt if there is none. Errors: as
 // find_group()
 Result<std::optional<gid_t>> admin_group_of(const ServerOptions& options);
-
-// Returns the requests over TCP that the options permit. Reads the file with the secret.
-//
-// Errors: invalid_argument if the file cannot be read, or if the secret has fewer than 16 or more
-//         than 512 characters, or contains spaces or characters that are not printable ASCII
-Result<HttpAccess> http_access_of(const ServerOptions& options);
 
 // Returns the error of a daemon that stops because its socket file was removed or replaced.
 Error lost_socket_file(const SocketFile& file);

@@ -3,19 +3,16 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <string>
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "base/assert.hpp"
 #include "daemon/http/http_answer.hpp"
+#include "daemon/net/discard_input.hpp"
 
 namespace rocklock {
 namespace {
@@ -62,19 +59,7 @@ void Refusals::refuse(Socket socket, UserId uid, const std::string& reason) {
 }
 
 asio::awaitable<void> Refusals::drain(std::shared_ptr<Socket> socket, UserId uid) {
-    boost::system::error_code error;
-    socket->shutdown(Socket::shutdown_send, error);
-    asio::steady_timer limit(control_, max_time);
-    limit.async_wait([socket](const boost::system::error_code& cancelled) {
-        boost::system::error_code ignored;
-        if (!cancelled) socket->close(ignored);
-    });
-    std::array<char, 4096> dropped{};
-    while (!error) {
-        co_await socket->async_read_some(asio::buffer(dropped),
-                                         asio::redirect_error(asio::use_awaitable, error));
-    }
-    limit.cancel();
+    co_await discard_input(std::move(socket), max_time);
     const auto of_user = by_user_.find(uid);
     ROCKLOCK_ASSERT(of_user != by_user_.end() && of_user->second > 0);
     if (--of_user->second == 0) by_user_.erase(of_user);

@@ -7,8 +7,19 @@ namespace rocklock {
 namespace {
 
 // Sends a frame on the thread of the link.
-void send_soon(const std::shared_ptr<FramedLink>& link, LinkFrame type, const ProcessId& process) {
-    link->thread().post([link, type, payload = encode(process)] { link->send(type, 0, payload); });
+void send_soon(const std::shared_ptr<FramedLink>& link, LinkFrame type, std::string payload) {
+    link->thread().post(
+        [link, type, payload = std::move(payload)] { link->send(type, 0, payload); });
+}
+
+Error no_answer(const ClientHost& host) {
+    return {ErrorCode::unreachable,
+            "Pid: the relay of host " + host.node +
+                ", which must find the process, does not answer: try again"};
+}
+
+Error server_closing() {
+    return {ErrorCode::closing, "the daemon shuts down: send the request to the next daemon"};
 }
 
 }  // namespace
@@ -20,7 +31,7 @@ void RemoteProcesses::watch(const SessionId& session, const ClientHost& host,
     for (const auto& process : processes) {
         auto& sessions = known.processes[process];
         if (sessions.empty() && !known.links.empty()) {
-            send_soon(known.links.front(), LinkFrame::watch, process);
+            send_soon(known.links.front(), LinkFrame::watch, encode(process));
         }
         if (sessions.insert(session).second) ++counts_[session];
     }
@@ -46,7 +57,8 @@ void RemoteProcesses::forget(const std::set<SessionId>& ended) {
                 ++at;
                 continue;
             }
-            if (!host.links.empty()) send_soon(host.links.front(), LinkFrame::unwatch, at->first);
+            if (!host.links.empty())
+                send_soon(host.links.front(), LinkFrame::unwatch, encode(at->first));
             at = host.processes.erase(at);
         }
     }
@@ -54,7 +66,7 @@ void RemoteProcesses::forget(const std::set<SessionId>& ended) {
 
 void RemoteProcesses::watch_all(const Host& host) {
     for (const auto& [process, sessions] : host.processes) {
-        send_soon(host.links.front(), LinkFrame::watch, process);
+        send_soon(host.links.front(), LinkFrame::watch, encode(process));
     }
 }
 
@@ -80,24 +92,34 @@ void RemoteProcesses::add_link(const ClientHost& host, const std::shared_ptr<Fra
 }
 
 void RemoteProcesses::find(const ClientHost& host, std::uint32_t uid, std::int32_t pid,
-                           Found done) {
+                           FindDone done) {
+    std::optional<Error> failed;
     {
         const MutexLock lock(mutex_);
-        const auto known = hosts_.find(host);
-        if (known != hosts_.end() && !known->second.links.empty()) {
-            const auto& link = known->second.links.front();
-            const ProcessQuery query{++last_query_, uid, pid};
-            queries_[query.number] = {host, link.get(), std::move(done)};
-            link->thread().post(
-                [link, payload = encode(query)] { link->send(LinkFrame::find, 0, payload); });
-            return;
-        }
+        failed = send_query(host, {++last_query_, uid, pid}, done);
     }
-    done({});
+    if (failed) done(*std::move(failed));
+}
+
+std::optional<Error> RemoteProcesses::send_query(const ClientHost& host, ProcessQuery query,
+                                                 FindDone& done) {
+    if (stopped_) return server_closing();
+    const auto known = hosts_.find(host);
+    if (known == hosts_.end() || known->second.links.empty()) return no_answer(host);
+    const auto of_host = std::count_if(queries_.begin(), queries_.end(),
+                                       [&](const auto& each) { return each.second.host == host; });
+    if (static_cast<std::size_t>(of_host) >= max_queries) {
+        return Error(ErrorCode::limit_exceeded,
+                     "too many searches for processes of host " + host.node + " are in progress");
+    }
+    const auto& link = known->second.links.front();
+    queries_[query.number] = {host, link.get(), std::move(done), std::chrono::steady_clock::now()};
+    send_soon(link, LinkFrame::find, encode(query));
+    return std::nullopt;
 }
 
 void RemoteProcesses::found(const ClientHost& host, const ProcessReport& report) {
-    Found done;
+    FindDone done;
     {
         const MutexLock lock(mutex_);
         const auto query = queries_.find(report.number);
@@ -106,13 +128,60 @@ void RemoteProcesses::found(const ClientHost& host, const ProcessReport& report)
         done = std::move(query->second.done);
         queries_.erase(query);
     }
-    if (report.process.pid == 0) return done({});
-    done({report.process, report.of_another_user});
+    SessionWatch::FoundProcess process;
+    if (report.process.pid != 0) process.process = report.process;
+    process.of_another_user = report.of_another_user;
+    done(process);
+}
+
+std::vector<RemoteProcesses::Query> RemoteProcesses::take_queries(
+    const std::function<bool(const Query&)>& condition) {
+    std::vector<Query> taken;
+    for (auto query = queries_.begin(); query != queries_.end();) {
+        if (!condition(query->second)) {
+            ++query;
+            continue;
+        }
+        taken.push_back(std::move(query->second));
+        query = queries_.erase(query);
+    }
+    return taken;
+}
+
+void RemoteProcesses::fail(const std::vector<Query>& queries, Error (*error)(const ClientHost&)) {
+    for (const auto& query : queries) query.done(error(query.host));
+}
+
+void RemoteProcesses::end_old_queries(std::chrono::steady_clock::time_point now) {
+    std::vector<Query> old;
+    {
+        const MutexLock lock(mutex_);
+        old = take_queries([&](const Query& query) { return now - query.since >= max_query_time; });
+    }
+    fail(old, no_answer);
+}
+
+void RemoteProcesses::stop() {
+    std::vector<Query> unanswered;
+    {
+        const MutexLock lock(mutex_);
+        stopped_ = true;
+        unanswered = take_queries([](const Query&) { return true; });
+    }
+    fail(unanswered, [](const ClientHost&) { return server_closing(); });
 }
 
 void RemoteProcesses::remove_link(const ClientHost& host, const FramedLink* link) {
-    for (const auto& done : take_queries(link)) done({});
-    const MutexLock lock(mutex_);
+    std::vector<Query> unanswered;
+    {
+        const MutexLock lock(mutex_);
+        unanswered = take_queries([&](const Query& query) { return query.link == link; });
+        remove_link_of(host, link);
+    }
+    fail(unanswered, no_answer);
+}
+
+void RemoteProcesses::remove_link_of(const ClientHost& host, const FramedLink* link) {
     const auto known = hosts_.find(host);
     if (known == hosts_.end()) return;
     auto& links = known->second.links;
@@ -122,20 +191,6 @@ void RemoteProcesses::remove_link(const ClientHost& host, const FramedLink* link
     const bool was_first = at == links.begin();
     links.erase(at);
     if (was_first && !links.empty()) watch_all(known->second);
-}
-
-std::vector<RemoteProcesses::Found> RemoteProcesses::take_queries(const FramedLink* link) {
-    const MutexLock lock(mutex_);
-    std::vector<Found> unanswered;
-    for (auto query = queries_.begin(); query != queries_.end();) {
-        if (query->second.link != link) {
-            ++query;
-            continue;
-        }
-        unanswered.push_back(std::move(query->second.done));
-        query = queries_.erase(query);
-    }
-    return unanswered;
 }
 
 void RemoteProcesses::ended(const ClientHost& host, const ProcessId& process) {

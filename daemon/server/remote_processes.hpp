@@ -1,11 +1,13 @@
 // The processes of other hosts to which sessions are bound. The relays of these hosts watch them.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,11 +42,19 @@ public:
     // Stops watching the processes of sessions that have ended for another reason.
     void forget(const std::set<SessionId>& ended) ROCKLOCK_EXCLUDES(mutex_);
 
-    // See SessionWatch::find(). If the link to the relay is lost before the relay has answered,
-    // reports that there is no such process.
-    using Found = std::function<void(const SessionWatch::Found&)>;
-    void find(const ClientHost& host, std::uint32_t uid, std::int32_t pid, Found done)
+    using FindDone = SessionWatch::FindDone;
+    // The maximum number of searches in progress on one host.
+    static constexpr std::size_t max_queries = 1'000;
+    // A relay must answer within this time.
+    static constexpr std::chrono::seconds max_query_time{10};
+    // See SessionWatch::find().
+    void find(const ClientHost& host, std::uint32_t uid, std::int32_t pid, FindDone done)
         ROCKLOCK_EXCLUDES(mutex_);
+    // Ends the searches that have lasted for max_query_time with `unreachable`. Must be called
+    // regularly.
+    void end_old_queries(std::chrono::steady_clock::time_point now) ROCKLOCK_EXCLUDES(mutex_);
+    // Ends all searches, and all later ones, with `closing`.
+    void stop() ROCKLOCK_EXCLUDES(mutex_);
     // A relay of the host has answered a query. Called on the thread of the link.
     void found(const ClientHost& host, const ProcessReport& report) ROCKLOCK_EXCLUDES(mutex_);
 
@@ -66,11 +76,19 @@ private:
     struct Query {
         ClientHost host;
         const FramedLink* link = nullptr;
-        Found done;
+        FindDone done;
+        std::chrono::steady_clock::time_point since{};
     };
 
-    // Removes the queries that were sent over the link, and returns their functions `done`.
-    std::vector<Found> take_queries(const FramedLink* link) ROCKLOCK_EXCLUDES(mutex_);
+    // Removes the queries for which `condition` returns true, and returns them. The caller must
+    // call their functions `done` without the mutex.
+    std::vector<Query> take_queries(const std::function<bool(const Query&)>& condition)
+        ROCKLOCK_REQUIRES(mutex_);
+    static void fail(const std::vector<Query>& queries, Error (*error)(const ClientHost&));
+    // Sends the query. Returns an error if this is not possible.
+    std::optional<Error> send_query(const ClientHost& host, ProcessQuery query, FindDone& done)
+        ROCKLOCK_REQUIRES(mutex_);
+    void remove_link_of(const ClientHost& host, const FramedLink* link) ROCKLOCK_REQUIRES(mutex_);
     void watch_all(const Host& host) ROCKLOCK_REQUIRES(mutex_);
     std::vector<SessionId> remove(Host& host, const ProcessId& process) ROCKLOCK_REQUIRES(mutex_);
 
@@ -79,6 +97,7 @@ private:
     std::map<ClientHost, Host> hosts_ ROCKLOCK_GUARDED_BY(mutex_);
     std::map<std::uint64_t, Query> queries_ ROCKLOCK_GUARDED_BY(mutex_);
     std::uint64_t last_query_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
+    bool stopped_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     // The number of processes of each session that have not ended.
     std::map<SessionId, std::size_t> counts_ ROCKLOCK_GUARDED_BY(mutex_);
 };

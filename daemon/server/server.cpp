@@ -31,6 +31,7 @@
 #include "daemon/net/io_thread.hpp"
 #include "daemon/server/admission.hpp"
 #include "daemon/server/daemon_setup.hpp"
+#include "daemon/server/http_access.hpp"
 #include "daemon/server/listeners.hpp"
 #include "daemon/server/peer_admission.hpp"
 #include "daemon/server/reload.hpp"
@@ -361,6 +362,7 @@ asio::awaitable<void> Server::run_maintenance() {
     while (!stopping_) {
         timer.expires_after(period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        remote_processes_.end_old_queries(steady_clock::now());
         if (!stopping_ && idle()) request_stop("no sessions and no requests");
     }
 }
@@ -440,6 +442,7 @@ void Server::shut_down() {
         std::this_thread::sleep_for(milliseconds{2});
     }
     local_processes_.stop();
+    remote_processes_.stop();
 }
 
 void notify_ready(int fd, const std::string& line) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -23,8 +22,7 @@ public:
         if (host == ClientHost{}) return local_.watch(session, processes);
         remote_.watch(session, host, processes);
     }
-    void find(const ClientHost& host, std::uint32_t uid, std::int32_t pid,
-              std::function<void(const Found&)> done) override {
+    void find(const ClientHost& host, std::uint32_t uid, std::int32_t pid, FindDone done) override {
         remote_.find(host, uid, pid, std::move(done));
     }
     std::set<SessionId> sessions() {

@@ -92,7 +92,8 @@ std::string shown(const Address& address) {
 
 constexpr const char* reachable_by_others =
     "can be reached from other machines, whose users could then acquire locks: give a loopback "
-    "address, as in 127.0.0.1:8000, or serve a container with --container";
+    "address, as in 127.0.0.1:8000";
+constexpr const char* advice_for_containers = ", or serve a container with --container";
 
 // Takes ownership of a listening socket. Also closes the socket if the call fails.
 Result<Listener> adopt(int socket, HttpReach reach) {
@@ -119,7 +120,7 @@ Result<void> check_http_address(const std::string& address, HttpReach reach) {
     const auto wanted = parse(address);
     if (!wanted) return wanted.error();
     if (reach == HttpReach::this_host && !is_loopback(*wanted)) {
-        return wrong(address, reachable_by_others);
+        return wrong(address, std::string(reachable_by_others) + advice_for_containers);
     }
     return {};
 }

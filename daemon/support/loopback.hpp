@@ -17,8 +17,8 @@ bool is_loopback_name(std::string_view name);
 // The hosts that may reach an address of the HTTP API.
 enum class HttpReach { this_host, other_hosts };
 
-// Checks that "HOST:PORT" is valid, and that only the hosts of `reach` can reach it. Errors:
-// invalid_argument if this is not so.
+// Checks an address "HOST:PORT". Errors: invalid_argument if it is not valid, or if other hosts
+// than those of `reach` can reach it.
 Result<void> check_http_address(const std::string& address, HttpReach reach);
 
 // Listens on "HOST:PORT". If the port is 0, the kernel chooses a port, which the name of the

@@ -34,8 +34,10 @@ Error refused(std::string_view answer) {
         "--max-connections";
     const auto head_end = answer.find("\r\n\r\n");
     if (head_end != std::string_view::npos) {
-        const auto error = read_error(answer.substr(head_end + 4));
-        if (error.code == ErrorCode::unreachable) message = error.message;
+        auto error = read_error(answer.substr(head_end + 4));
+        const bool is_known =
+            error.code == ErrorCode::unreachable || error.code == ErrorCode::limit_exceeded;
+        if (is_known) message = std::move(error.message);
     }
     return {ErrorCode::limit_exceeded, std::move(message)};
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "client/boot_clock.hpp"
 #include "client/framed_service.hpp"
 #include "client/unix_socket.hpp"
 
@@ -168,6 +169,7 @@ void FramedService::connection_lost(Error why) {
         socket_ = FrameSocket();
         connected_ = false;
         outage_.reason = std::move(why);
+        if (overloaded) outage_.reason.code = ErrorCode::unreachable;
         const auto now = Steady::now();
         if (!overloaded) outage_.since = now;
         outage_.pause = overloaded ? overload_pause : first_pause;

@@ -124,7 +124,8 @@ private:
         UndeliveredGrant grant;
     };
 
-    // Keeps the ticket of a call in progress, or cancels the call if its client has gone.
+    // Keeps the ticket of a call in progress. If the call was cancelled before, or the client has
+    // closed its sending side, cancels the wait of the call instead.
     void keep_ticket(std::uint64_t number, Ticket ticket) ROCKLOCK_EXCLUDES(mutex_);
     std::vector<Ticket> tickets() const ROCKLOCK_REQUIRES(mutex_);
     Disconnect leave() ROCKLOCK_REQUIRES(mutex_);

@@ -96,7 +96,7 @@ bool binds_to_process(const Call& call) {
 // user. `found` is the process of the caller's host that the call names, or null if the call names
 // none.
 Result<ProcessId> process_for(const Call& call, const Caller& caller,
-                              const SessionWatch::Found* found) {
+                              const Result<SessionWatch::FoundProcess>* found) {
     if (caller.pid <= 0) {
         return Error(
             ErrorCode::invalid_argument,
@@ -106,9 +106,11 @@ Result<ProcessId> process_for(const Call& call, const Caller& caller,
     const pid_t pid = call.pid.value_or(caller.pid);
     if (caller.node) {
         if (pid == caller.pid) return ProcessId{caller.pid, caller.start_time};
-        if (found == nullptr || !found->process) return no_process(pid);
-        if (found->of_another_user) return process_of_another_user(pid);
-        return *found->process;
+        if (found == nullptr) return no_process(pid);
+        if (!*found) return found->error();
+        if (!(*found)->process) return no_process(pid);
+        if ((*found)->of_another_user) return process_of_another_user(pid);
+        return *(*found)->process;
     }
     const auto process = find_process(pid);
     if (!process) return no_process(pid);
@@ -181,7 +183,8 @@ void Dispatcher::search_for_process(Call call, const Caller& caller, Done done,
     const auto pid = *call.pid;
     watch_->find(caller.node->host, uid_of(caller.uid), pid,
                  [this, call = std::move(call), caller, done = std::move(done),
-                  late_ticket = std::move(late_ticket)](const SessionWatch::Found& found) mutable {
+                  late_ticket = std::move(late_ticket)](
+                     const Result<SessionWatch::FoundProcess>& found) mutable {
                      const auto ticket =
                          start(std::move(call), caller, std::move(done), nullptr, &found);
                      if (ticket && late_ticket) late_ticket(*ticket);
@@ -226,7 +229,8 @@ Dispatcher::Done with_node(std::shared_ptr<const RemoteNode> node, Dispatcher::D
 }  // namespace
 
 std::optional<Ticket> Dispatcher::start(Call call, const Caller& caller, Done done,
-                                        ProvenSession* proven, const SessionWatch::Found* found) {
+                                        ProvenSession* proven,
+                                        const Result<SessionWatch::FoundProcess>* found) {
     auto binding = prepare(call, caller, proven, found);
     if (!binding) {
         done(std::move(binding).error());
@@ -391,7 +395,7 @@ std::string Dispatcher::name_of(const Caller& caller) const {
 // the secret of the session. Adds the facts about the caller that the kernel reports.
 Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller,
                                                 ProvenSession* proven,
-                                                const SessionWatch::Found* found) {
+                                                const Result<SessionWatch::FoundProcess>* found) {
     const bool administrator = may_administer(caller);
     if (caller.node) {
         if (auto denied = check_rights(*caller.node, call.body)) return *std::move(denied);
@@ -418,7 +422,7 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
 // Adds the facts about the caller to the session that the call opens, and determines the processes
 // to watch.
 Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, Binding& binding,
-                                        const SessionWatch::Found* found) {
+                                        const Result<SessionWatch::FoundProcess>* found) {
     auto* opens = session_to_open(call.body);
     auto* join = std::get_if<JoinProcess>(&call.body);
     if (opens != nullptr) {

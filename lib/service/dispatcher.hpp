@@ -85,17 +85,22 @@ public:
     virtual void watch(const SessionId& session, const ClientHost& host,
                        const std::vector<ProcessId>& processes) = 0;
 
-    struct Found {
-        // nullopt if there is no such process, or if the host cannot be reached.
+    struct FoundProcess {
+        // nullopt if there is no such process.
         std::optional<ProcessId> process;
         // Whether the process belongs to another user than `uid`, and `uid` is not root.
         bool of_another_user = false;
     };
+    using FindDone = std::function<void(const Result<FoundProcess>&)>;
     // Searches for the process with the number `pid` on another host. `uid` is the user of that
-    // host for which the process is to be watched. Calls `done` at most once, immediately or later,
-    // on any thread. If the server shuts down, `done` may never be called.
+    // host for which the process is to be watched. Calls `done` exactly once, immediately or later,
+    // on any thread.
+    //
+    // Errors: unreachable     the relay of the host is not connected, or has not answered
+    //         limit_exceeded  too many searches on this host are in progress
+    //         closing         the server shuts down
     virtual void find(const ClientHost& host, std::uint32_t uid, std::int32_t pid,
-                      std::function<void(const Found&)> done) = 0;
+                      FindDone done) = 0;
 };
 
 class CallObserver;
@@ -167,13 +172,14 @@ public:
     // Waits for a running backup.
     ~Dispatcher();
 
-    // Returns whether the call names a process of another host, which must be searched first. In
-    // this case, submit() returns no ticket.
+    // Returns whether the call names a process of another host, which must be found first.
     static bool searches_for_process(const Call& call, const Caller& caller);
     // Executes a call. Calls `done` exactly once, immediately or later, on any thread. If the call
     // waits and can be cancelled, returns its ticket. `proven` is that of the calling client; it
-    // may be null, and no other thread may use it during submit(). If searches_for_process()
-    // returns true, `late_ticket` is called later if there is a ticket.
+    // may be null, and no other thread may use it during submit().
+    //
+    // If searches_for_process() returns true, submit() returns no ticket. If the call waits after
+    // the process was found, `late_ticket` is called once with the ticket, on any thread.
     std::optional<Ticket> submit(Call call, const Caller& caller, Done done,
                                  ProvenSession* proven = nullptr,
                                  std::function<void(Ticket)> late_ticket = {});
@@ -224,9 +230,9 @@ private:
 
     // `found` is the process of another host that the call names, or null if the call names none.
     Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven,
-                            const SessionWatch::Found* found);
+                            const Result<SessionWatch::FoundProcess>* found);
     static Result<void> bind_processes(Call& call, const Caller& caller, Binding& binding,
-                                       const SessionWatch::Found* found);
+                                       const Result<SessionWatch::FoundProcess>* found);
     void search_for_process(Call call, const Caller& caller, Done done,
                             std::function<void(Ticket)> late_ticket);
     // Returns whether a class gives users or groups a right that the call may need.
@@ -236,7 +242,7 @@ private:
     // rights and no class gives a right that could replace them.
     Result<void> add_rights(CallBody& body, const Caller& caller);
     std::optional<Ticket> start(Call call, const Caller& caller, Done done, ProvenSession* proven,
-                                const SessionWatch::Found* found = nullptr);
+                                const Result<SessionWatch::FoundProcess>* found = nullptr);
     Result<void> set_principal(CallBody& body, const Caller& caller, Binding& binding);
     Result<void> prove(const Call& call, ProvenSession* proven);
     void disconnect_in_pieces(const Disconnect& disconnected, std::chrono::microseconds pause);

@@ -88,13 +88,17 @@ public:
             }
             over = true;
         });
-        for (std::size_t death = 1; death <= deaths; ++death) {
-            while (!over && done < operations * death / (deaths + 1)) {
-                std::this_thread::sleep_for(std::chrono::microseconds(100));
+        try {
+            for (std::size_t death = 1; death <= deaths; ++death) {
+                while (!over && done < operations * death / (deaths + 1)) {
+                    std::this_thread::sleep_for(std::chrono::microseconds(100));
+                }
+                kill_one(death % 2 == 0 ? manager_ : relay_);
             }
-            ++kills_;
-            (death % 2 == 0 ? manager_ : relay_).kill_and_start();
-            ++kills_;
+        } catch (...) {
+            // The clients end as well, because their requests get no answers.
+            all.join();
+            throw;
         }
         all.join();
         if (failure) std::rethrow_exception(failure);
@@ -102,6 +106,12 @@ public:
     }
 
 private:
+    void kill_one(TableDaemon& daemon) {
+        ++kills_;
+        daemon.kill_and_start();
+        ++kills_;
+    }
+
     static std::string address(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
     static std::string made(const std::string& directory) {
         std::filesystem::create_directory(directory);

@@ -51,7 +51,8 @@ struct Describe {
                (r.as_of ? " as_of=" + milliseconds_of(*r.as_of) : "") + (r.active ? " active" : "");
     }
     std::string operator()(const JoinProcess& r) const {
-        return "join_process " + brief(r.session);
+        return "join_process " + brief(r.session) +
+               (r.host == ClientHost{} ? "" : " host=" + r.host.node);
     }
     std::string operator()(const CloseSession& r) const { return "close " + brief(r.session); }
     std::string operator()(const Acquire& r) const {

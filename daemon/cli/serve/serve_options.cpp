@@ -71,7 +71,7 @@ std::vector<std::string> words_in(const std::string& list) {
 }
 
 // Returns whether a name of a host can be compared with a header Host: it has no port, and only
-// characters of host names and of IP addresses.
+// characters of host names and of IPv4 addresses.
 bool is_host_name(std::string_view name) {
     return std::all_of(name.begin(), name.end(), [](char letter) {
         return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||

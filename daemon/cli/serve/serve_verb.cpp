@@ -78,6 +78,17 @@ std::string option_without_effect(const Arguments& arguments) {
     return "";
 }
 
+// A relay passes requests on without reading them. If it ignored these settings, its TCP port would
+// be less protected than an administrator expects.
+Result<void> check_relay(const ServerOptions& options) {
+    if (options.relay.empty() || options.http.empty()) return {};
+    if (options.http_secret_file.empty() && options.accept_hosts.empty()) return {};
+    return Error(ErrorCode::invalid_argument,
+                 "a relay does not check requests over TCP: remove http-secret-file and "
+                 "accept-host, and set them for the manager, which checks the requests of all "
+                 "relays as well");
+}
+
 }  // namespace
 
 int serve_verb(const Arguments& arguments) {
@@ -95,6 +106,7 @@ int serve_verb(const Arguments& arguments) {
                              " has no effect on it: give this option to the manager"});
         }
     }
+    if (auto checked = check_relay(settings->options); !checked) return fail(checked.error());
     if (arguments.has("print-config")) {
         print_settings(*settings);
         return exit_status::done;

@@ -35,6 +35,19 @@ BOOST_AUTO_TEST_CASE(is_read_as_it_was_written) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(whose_answer_is_too_long_or_not_text_is_refused) {
+    PrefaceAnswer answer{false, "0.1.0", std::string(1'000, 'x')};
+    auto bytes = encode(answer);
+    BOOST_TEST(decode_answer(head_of(bytes), rest_of(bytes)).has_value());
+    // A reason of 1,001 bytes: its size is a varint of two bytes, 0xE8 0x07 for 1,000.
+    bytes.replace(bytes.find("\xE8\x07"), 2, "\xE9\x07");
+    bytes += 'x';
+    BOOST_TEST(!decode_answer(head_of(bytes), rest_of(bytes)).has_value());
+    answer.reason = "\xFF";
+    bytes = encode(answer);
+    BOOST_TEST(!decode_answer(head_of(bytes), rest_of(bytes)).has_value());
+}
+
 // A later version may append members.
 BOOST_AUTO_TEST_CASE(may_be_followed_by_other_members) {
     auto bytes = encode(preface);

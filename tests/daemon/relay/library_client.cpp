@@ -8,6 +8,7 @@
 #include <future>
 #include <iostream>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <rocklock/database.hpp>
@@ -30,7 +31,7 @@ T value_of(rocklock::Result<T> result, const std::string& what) {
     return *std::move(result);
 }
 
-void lock_and_wait(rocklock::Session& ann, rocklock::Session& bob) {
+void lock_and_wait(rocklock::Database& database, rocklock::Session& ann, rocklock::Session& bob) {
     auto held = value_of(ann.acquire("library/42"), "a free resource is locked");
     require(held.valid() && held.remaining() > 0ms, "the lock is valid");
     const auto refused = bob.acquire("library/42");
@@ -41,6 +42,9 @@ void lock_and_wait(rocklock::Session& ann, rocklock::Session& bob) {
     waiting.patience = 30s;
     auto waiter =
         std::async(std::launch::async, [&] { return bob.acquire("library/42", waiting); });
+    while (value_of(database.show("library/42"), "the lock is shown").waiters.empty()) {
+        std::this_thread::sleep_for(1ms);
+    }
     const auto first = held.token();
     value_of(held.release(), "the holder releases");
     const auto next = value_of(waiter.get(), "the waiter gets the lock");
@@ -92,7 +96,7 @@ int main(int count, char** words) {
     auto database = value_of(rocklock::Database::connect(words[1]), "the daemon is reached");
     auto ann = value_of(database.open_session("ann"), "a session is opened");
     auto bob = value_of(database.open_session("bob"), "another session is opened");
-    lock_and_wait(ann, bob);
+    lock_and_wait(database, ann, bob);
     lock_a_set(ann, bob);
     write_with_a_lock(database, ann);
 }

@@ -1,6 +1,8 @@
 """A manager and relays, each in a daemon of its own, and certificates for them."""
 
+import contextlib
 import pathlib
+import random
 import re
 import socket
 import subprocess
@@ -89,9 +91,13 @@ class Relays(Sandbox):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Returns a port on which no program listens. The system gives no port of this range to an
+    outgoing connection, so that a daemon that was killed can listen on it again."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def temporary_folder():

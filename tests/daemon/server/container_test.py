@@ -49,7 +49,7 @@ class AcceptedHosts(TcpSandbox):
         for host in ("evil.example", "sub.locks.example", "10.1.2.3", "locks.example.", ""):
             answer = self.status(port, host)
             self.assertEqual((answer.status, answer.error), (403, "AccessDeniedException"), host)
-            self.assertIn("or locks.example, or other", answer.text)
+            self.assertIn("or locks.example, or Other", answer.text)
             self.assertIn("--accept-host", answer.text)
 
     def test_a_page_of_another_site_is_refused_with_an_accepted_name(self):
@@ -145,6 +145,10 @@ class Container(TcpSandbox):
         for words in (("--container",), ("--accept-host", "a"), ("--http-secret-file", "/dev/null")):
             done = self.rocklock("serve", "--relay", "127.0.0.1:7", *words)
             self.assertEqual((done.returncode, f"{words[0]} has no effect on it" in done.stderr), (64, True))
+        # From other sources as well, because its port would not be protected.
+        for name in ("ROCKLOCK_ACCEPT_HOST", "ROCKLOCK_HTTP_SECRET_FILE"):
+            done = self.rocklock("serve", "--relay", "127.0.0.1:7", "--http", "127.0.0.1:0", environment={name: "x"})
+            self.assertEqual((done.returncode, "a relay does not check requests" in done.stderr), (64, True), done.stderr)
 
 
 class Image(Sandbox):
