@@ -37,12 +37,13 @@ void set_connection_limits(const LiveSettings& settings, const SettingUsers& use
     users.pages.set_user_limits(settings.user_limits, limits);
 }
 
-void apply_reloaded(const Result<ReloadedSettings>& reloaded, const SettingUsers& users) {
+bool apply_reloaded(const Result<ReloadedSettings>& reloaded, const SettingUsers& users) {
     const auto refuse = [&](const Error& error) {
         users.log.write({LogLevel::error,
                          "reload_failed",
                          "the settings could not be read again, and none has changed",
                          {{"error", error.message}}});
+        return false;
     };
     if (!reloaded) return refuse(reloaded.error());
     // Checked before anything changes.
@@ -60,6 +61,7 @@ void apply_reloaded(const Result<ReloadedSettings>& reloaded, const SettingUsers
     users.log.set_min_level(std::min(users.log.min_level(), live.log_level));
     log_changes(*reloaded, users.log);
     users.log.set_min_level(live.log_level);
+    return true;
 }
 
 }  // namespace rocklock

@@ -30,7 +30,7 @@ std::uint64_t max_user_connections(const LiveSettings& settings, int max_connect
 void set_connection_limits(const LiveSettings& settings, const SettingUsers& users);
 
 // Logs each change, and applies the settings. If the settings could not be read, logs the error and
-// changes nothing.
-void apply_reloaded(const Result<ReloadedSettings>& reloaded, const SettingUsers& users);
+// changes nothing. Returns true if the settings were applied.
+bool apply_reloaded(const Result<ReloadedSettings>& reloaded, const SettingUsers& users);
 
 }  // namespace rocklock

@@ -104,6 +104,7 @@ private:
     SettingUsers setting_users();
     void await_reload();
     void reload();
+    void reload_settings();
     void flush_soon();
     std::function<void()> flush_of_tables();
     void judge(const Error& error);
@@ -239,8 +240,17 @@ void Server::reload() {
         steady_clock::now().time_since_epoch());
     parts_.manager.notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now.count()));
     parts_.log.reopen();
-    if (parts_.options.reload) apply_reloaded(parts_.options.reload(), setting_users());
+    if (parts_.options.reload) reload_settings();
     parts_.manager.notify("READY=1");
+}
+
+// The settings and the files for relays are applied together, or not at all.
+void Server::reload_settings() {
+    const auto access = open_peer_access(parts_.options);
+    const auto settings =
+        access ? parts_.options.reload() : Result<ReloadedSettings>(access.error());
+    const bool applied = apply_reloaded(settings, setting_users());
+    if (applied && !parts_.options.peer_listen.empty()) peers_.replace_access(*access);
 }
 
 // Returns the objects that connections use.

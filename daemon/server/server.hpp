@@ -124,8 +124,9 @@ struct ServerOptions {
 };
 
 // Serves until SIGTERM or SIGINT is received, the idle limit is reached, or the storage fails. Logs
-// to stderr. On SIGHUP, opens the log file again and applies the settings that `options.reload`
-// returns. If stdin is a terminal, SIGHUP has the effect of SIGTERM.
+// to stderr. On SIGHUP, opens the log file again, applies the settings that `options.reload`
+// returns, and reads the certificates and the file of nodes again. If stdin is a terminal, SIGHUP
+// has the effect of SIGTERM.
 //
 // Errors: as Database::open; store_in_use if another daemon listens on the socket; io_error if the
 //         socket file was removed or replaced; io_error, no_space or corrupt if the storage failed

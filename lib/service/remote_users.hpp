@@ -27,6 +27,8 @@ struct RemoteNode {
     bool may_lock = true;
     // Whether the clients may use tables.
     bool may_use_tables = true;
+
+    friend bool operator==(const RemoteNode&, const RemoteNode&) = default;
 };
 
 // Returns the number of the node with this name: a hash value from 1 to 2^20 - 1. The limit ensures
