@@ -72,6 +72,15 @@ Result<PeerAccess> open_peer_access(const ServerOptions& options) {
     return access;
 }
 
+PeerAdmission::PeerAdmission(const Uses& uses, PeerAccess access)
+    : uses_(uses), access_(std::move(access)) {
+    set_limits();
+}
+
+void PeerAdmission::set_limits() {
+    uses_.connections.set_limits(access_.nodes.connection_limits(uses_.default_max_connections));
+}
+
 void PeerAdmission::start(std::vector<Listener> listeners) {
     for (auto& listener : listeners) {
         acceptors_.push_back(std::make_unique<Acceptor>(uses_.control, Protocol(AF_INET, 0),
@@ -96,6 +105,7 @@ bool PeerAdmission::has_unread() const {
 
 void PeerAdmission::replace_access(PeerAccess access) {
     access_ = std::move(access);
+    set_limits();
     int closed = 0;
     for (const auto& [weak, peer] : links_) {
         const auto link = weak.lock();

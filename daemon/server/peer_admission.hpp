@@ -6,6 +6,7 @@
 // (daemon/peer/link_frames.hpp).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "daemon/api/node_connections.hpp"
 #include "daemon/peer/link_socket.hpp"
 #include "daemon/peer/peer_nodes.hpp"
 #include "daemon/peer/preface.hpp"
@@ -53,15 +55,19 @@ public:
         RemoteProcesses& processes;
         // The threads that serve the links, which are assigned round-robin.
         std::vector<std::unique_ptr<IoThread>>& threads;
+        NodeConnections& connections;
+        // The maximum number of connections of a node without a limit of its own.
+        std::uint64_t default_max_connections = 0;
     };
 
-    PeerAdmission(const Uses& uses, PeerAccess access) : uses_(uses), access_(std::move(access)) {}
+    PeerAdmission(const Uses& uses, PeerAccess access);
 
     // Accepts connections on the listeners until close().
     void start(std::vector<Listener> listeners);
     void close();
     // Uses other certificates for connections that begin later, and other nodes. A link stays if
     // its relay would be the same node with the same rights again. Otherwise, the link is closed.
+    // New limits of connections apply to clients that connect later.
     void replace_access(PeerAccess access);
     // Returns true if a link has received bytes that were not read yet.
     bool has_unread() const;
@@ -87,6 +93,7 @@ private:
                                                          const std::string& address);
     void start_link(int socket, std::unique_ptr<TlsChannel> channel, const Peer& peer,
                     const std::string& address);
+    void set_limits();
     std::string problem_of(const Peer& peer) const;
     void admit(const std::shared_ptr<RelayedChannel>& channel, const ClientIdentity& client,
                const std::shared_ptr<const RemoteNode>& node, IoThread& thread);

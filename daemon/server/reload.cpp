@@ -24,9 +24,12 @@ void log_changes(const ReloadedSettings& reloaded, const Log& log) {
 
 }  // namespace
 
+std::uint64_t default_max_connections(int max_connections) {
+    return static_cast<std::uint64_t>(std::max(max_connections / 4 * 3, 1));
+}
+
 std::uint64_t max_user_connections(const LiveSettings& settings, int max_connections) {
-    const auto automatic = std::max(max_connections / 4 * 3, 1);
-    return settings.max_user_connections.value_or(static_cast<std::uint64_t>(automatic));
+    return settings.max_user_connections.value_or(default_max_connections(max_connections));
 }
 
 void set_connection_limits(const LiveSettings& settings, const SettingUsers& users) {

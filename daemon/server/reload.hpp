@@ -23,6 +23,9 @@ struct SettingUsers {
     int max_connections = 0;
 };
 
+// Returns the maximum number of connections of a user or a node that has no limit of its own: three
+// quarters of all connections.
+std::uint64_t default_max_connections(int max_connections);
 // Returns the limit of connections of a user.
 std::uint64_t max_user_connections(const LiveSettings& settings, int max_connections);
 

@@ -158,7 +158,8 @@ Server::Server(const Parts& parts)
       service_(*server_service(parts.database.service())),
       admission_({control_, parts.log, traffic_, dispatcher_, services(), threads_,
                   parts.admin_group, parts.max_connections, parts.options.stall_timeout}),
-      peers_({control_, parts.log, admission_, dispatcher_, remote_processes_, threads_},
+      peers_({control_, parts.log, admission_, dispatcher_, remote_processes_, threads_,
+              traffic_.nodes, default_max_connections(parts.max_connections)},
              parts.peer_access),
       local_processes_(
           control_.get_executor(),
