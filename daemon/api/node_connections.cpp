@@ -17,6 +17,12 @@ Error limit_reached(const std::string& node, std::uint64_t count, std::uint64_t 
     return error;
 }
 
+void remove_one(std::map<std::string, std::uint64_t>& counts, const std::string& node) {
+    const auto found = counts.find(node);
+    ROCKLOCK_ASSERT(found != counts.end());
+    if (--found->second == 0) counts.erase(found);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<NodeConnections::Slot>> NodeConnections::add(const std::string& node) {
@@ -37,9 +43,26 @@ void NodeConnections::set_limits(NodeConnectionLimits limits) {
 
 void NodeConnections::remove(const std::string& node) {
     const MutexLock lock(mutex_);
-    const auto found = counts_.find(node);
-    ROCKLOCK_ASSERT(found != counts_.end());
-    if (--found->second == 0) counts_.erase(found);
+    remove_one(counts_, node);
+}
+
+void NodeConnections::add_link(const std::string& node) {
+    const MutexLock lock(mutex_);
+    ++links_[node];
+}
+
+void NodeConnections::remove_link(const std::string& node) {
+    const MutexLock lock(mutex_);
+    remove_one(links_, node);
+}
+
+std::map<std::string, NodeUsageLine> NodeConnections::all() const {
+    const MutexLock lock(mutex_);
+    std::map<std::string, NodeUsageLine> nodes;
+    for (const auto& [node, limit] : limits_.nodes) nodes[node];
+    for (const auto& [node, links] : links_) nodes[node].links = links;
+    for (const auto& [node, connections] : counts_) nodes[node].connections = connections;
+    return nodes;
 }
 
 }  // namespace rocklock

@@ -1,4 +1,4 @@
-// The connections of the clients of each node, and the limits on them.
+// The links and the client connections of each node, and the limits on the connections.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <rocklock/result.hpp>
 
 #include "base/mutex.hpp"
+#include "service/metrics.hpp"
 
 namespace rocklock {
 
@@ -42,15 +43,20 @@ public:
     //
     // Errors: limit_exceeded   the node has reached its limit
     Result<std::shared_ptr<Slot>> add(const std::string& node) ROCKLOCK_EXCLUDES(mutex_);
+    void add_link(const std::string& node) ROCKLOCK_EXCLUDES(mutex_);
+    void remove_link(const std::string& node) ROCKLOCK_EXCLUDES(mutex_);
+    // Returns the nodes of the file, and other nodes that have links or connections.
+    std::map<std::string, NodeUsageLine> all() const ROCKLOCK_EXCLUDES(mutex_);
     // Changes the limits. Existing connections are kept.
     void set_limits(NodeConnectionLimits limits) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     void remove(const std::string& node) ROCKLOCK_EXCLUDES(mutex_);
 
-    Mutex mutex_;
+    mutable Mutex mutex_;
     NodeConnectionLimits limits_ ROCKLOCK_GUARDED_BY(mutex_);
-    // Nodes without connections have no entry.
+    // Nodes without links, or without connections, have no entry in the respective map.
+    std::map<std::string, std::uint64_t> links_ ROCKLOCK_GUARDED_BY(mutex_);
     std::map<std::string, std::uint64_t> counts_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 

@@ -72,16 +72,8 @@ Result<PeerAccess> open_peer_access(const ServerOptions& options) {
     return access;
 }
 
-PeerAdmission::PeerAdmission(const Uses& uses, PeerAccess access)
-    : uses_(uses), access_(std::move(access)) {
-    set_limits();
-}
-
-void PeerAdmission::set_limits() {
-    uses_.connections.set_limits(access_.nodes.connection_limits(uses_.default_max_connections));
-}
-
 void PeerAdmission::start(std::vector<Listener> listeners) {
+    apply_nodes();
     for (auto& listener : listeners) {
         acceptors_.push_back(std::make_unique<Acceptor>(uses_.control, Protocol(AF_INET, 0),
                                                         listener.take_socket()));
@@ -89,6 +81,12 @@ void PeerAdmission::start(std::vector<Listener> listeners) {
     for (auto& acceptor : acceptors_) {
         asio::co_spawn(uses_.control, accept_loop(*acceptor), asio::detached);
     }
+}
+
+void PeerAdmission::apply_nodes() {
+    auto limits = access_.nodes.connection_limits(uses_.default_max_connections);
+    for (const auto& [node, limit] : limits.nodes) uses_.dispatcher.remote_users().add_node(node);
+    uses_.connections.set_limits(std::move(limits));
 }
 
 void PeerAdmission::close() {
@@ -105,7 +103,7 @@ bool PeerAdmission::has_unread() const {
 
 void PeerAdmission::replace_access(PeerAccess access) {
     access_ = std::move(access);
-    set_limits();
+    apply_nodes();
     int closed = 0;
     for (const auto& [weak, peer] : links_) {
         const auto link = weak.lock();
@@ -215,6 +213,7 @@ void PeerAdmission::start_link(int socket, std::unique_ptr<TlsChannel> channel, 
     std::erase_if(links_, [](const auto& earlier) { return earlier.link.expired(); });
     links_.push_back({link, peer});
     const auto& node = peer.node;
+    uses_.dispatcher.remote_users().add_node(node->host.node);
     NodeLink::Uses uses;
     uses.opened = [this, node, &thread](const std::shared_ptr<RelayedChannel>& client_channel,
                                         const ClientIdentity& client) {
@@ -225,6 +224,7 @@ void PeerAdmission::start_link(int socket, std::unique_ptr<TlsChannel> channel, 
     };
     uses.lost = [this, node, raw, address](const std::string& reason) {
         uses_.processes.remove_link(node->host, raw);
+        uses_.connections.remove_link(node->host.node);
         uses_.log.write({LogLevel::info,
                          "node_disconnected",
                          "the connection of a relay has ended",
@@ -234,6 +234,7 @@ void PeerAdmission::start_link(int socket, std::unique_ptr<TlsChannel> channel, 
     };
     thread.post([this, link, node, uses = std::move(uses)] {
         uses_.processes.add_link(node->host, link);
+        uses_.connections.add_link(node->host.node);
         link->start(std::make_unique<NodeLink>(*link, uses));
     });
 }

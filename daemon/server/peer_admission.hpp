@@ -60,7 +60,7 @@ public:
         std::uint64_t default_max_connections = 0;
     };
 
-    PeerAdmission(const Uses& uses, PeerAccess access);
+    PeerAdmission(const Uses& uses, PeerAccess access) : uses_(uses), access_(std::move(access)) {}
 
     // Accepts connections on the listeners until close().
     void start(std::vector<Listener> listeners);
@@ -93,7 +93,7 @@ private:
                                                          const std::string& address);
     void start_link(int socket, std::unique_ptr<TlsChannel> channel, const Peer& peer,
                     const std::string& address);
-    void set_limits();
+    void apply_nodes();
     std::string problem_of(const Peer& peer) const;
     void admit(const std::shared_ptr<RelayedChannel>& channel, const ClientIdentity& client,
                const std::shared_ptr<const RemoteNode>& node, IoThread& thread);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,12 +42,18 @@ std::uint32_t node_number(std::string_view name);
 // Threads: thread-safe.
 class RemoteUsers {
 public:
+    // A node can have users whose names are not known yet.
+    void add_node(const std::string& node) ROCKLOCK_EXCLUDES(mutex_);
     // `name` is the login name on the node's host, or empty if the user has none there.
     void add(const RemoteNode& node, std::uint32_t uid, std::string_view name)
         ROCKLOCK_EXCLUDES(mutex_);
 
     // Returns the name of the user with its node, such as "ann@web1" or "uid 1000@web1".
     std::string name_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
+    // Returns the name of the node of the user, or nullopt if the node is not known.
+    std::optional<std::string> node_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
+    // Returns true if a relay has reported the user.
+    bool knows(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
     // Returns the identities of the user for the rights of classes: "user:ann@web1",
     // "user:1000@web1" and "node:web1".
     std::vector<std::string> identities_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
@@ -59,6 +66,8 @@ private:
 
     mutable Mutex mutex_;
     std::map<UserId, Known> known_ ROCKLOCK_GUARDED_BY(mutex_);
+    // By the number of the node.
+    std::map<std::uint32_t, std::string> nodes_ ROCKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace rocklock
