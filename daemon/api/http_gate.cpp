@@ -77,25 +77,36 @@ bool is_call_of_tables(const HttpRequest& request) {
     return request.method == "POST" && path == "/" && is_table_request(request);
 }
 
+// Returns whether the request is a check of the health of the daemon, which reveals nothing else.
+bool only_asks_for_health(const HttpRequest& request) {
+    return (request.method == "GET" || request.method == "HEAD") &&
+           (request.target == "/healthz" || request.target == "/readyz");
+}
+
+// Returns whether the header Authorization contains the secret. The name of the scheme may be in
+// upper or lower case (RFC 9110, 11.1).
+bool proves_secret(std::string_view authorization, const std::string& secret) {
+    constexpr std::string_view scheme = "Bearer ";
+    if (!equal_ignoring_case(authorization.substr(0, scheme.size()), scheme)) return false;
+    const auto given = authorization.substr(scheme.size());
+    // The comparison takes the same time for each wrong secret of the right length, so that its
+    // time reveals only the length.
+    return given.size() == secret.size() &&
+           CRYPTO_memcmp(given.data(), secret.data(), secret.size()) == 0;
+}
+
 // Returns the reason why the request is refused because of the secret, or nullopt.
 std::optional<HttpProblem> refuse_without_secret(const HttpRequest& request,
                                                  const HttpAccess& access) {
     if (access.secret.empty() && !access.from_other_hosts) return std::nullopt;
     if (is_call_of_tables(request)) return std::nullopt;
-    if (request.method == "GET" && request.target == "/healthz") return std::nullopt;
+    if (only_asks_for_health(request)) return std::nullopt;
     if (access.secret.empty()) {
         return HttpProblem{forbidden,
                            "this daemon offers only the DynamoDB API over TCP: to offer the lock "
                            "API as well, start it with --http-secret-file"};
     }
-    const std::string expected = "Bearer " + access.secret;
-    const auto& given = request.authorization;
-    // The comparison takes the same time for each wrong secret of the right length, so that its
-    // time reveals only the length.
-    if (given.size() == expected.size() &&
-        CRYPTO_memcmp(given.data(), expected.data(), expected.size()) == 0) {
-        return std::nullopt;
-    }
+    if (proves_secret(request.authorization, access.secret)) return std::nullopt;
     return HttpProblem{forbidden,
                        "over TCP this request must have the header 'Authorization: Bearer "
                        "SECRET', with the secret in the file of --http-secret-file"};

@@ -34,9 +34,9 @@ struct HttpAccess {
     // The names, without a port, that the header Host may contain in addition to those of this
     // machine. The case of letters does not matter.
     std::vector<std::string> hosts;
-    // If not empty, all requests except those for tables and GET /healthz must have the header
-    // "Authorization: Bearer SECRET". If it is empty and `from_other_hosts` is true, these requests
-    // are refused.
+    // If not empty, all requests except those for tables and for /healthz and /readyz must have the
+    // header "Authorization: Bearer SECRET". If it is empty and `from_other_hosts` is true, these
+    // requests are refused.
     std::string secret;
 };
 

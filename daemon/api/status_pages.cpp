@@ -165,7 +165,8 @@ ServiceAnswer StatusPages::metrics() const {
         append_metric(text, "rocklock_drafts", "gauge", "Drafts of refused writes that are kept.",
                       tables_->draft_count());
     }
-    append_user_usage(text, usage_of(statistics));
+    append_user_usage(text, usage_of(statistics), facts_.remote_users);
+    append_node_usage(text, traffic_.nodes.all());
     {
         const MutexLock lock(mutex_);
         append_user_limits(text, user_limits_, connection_limits_);

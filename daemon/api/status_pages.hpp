@@ -18,6 +18,7 @@
 #include "service/edit_endpoint.hpp"
 #include "service/item_endpoint.hpp"
 #include "service/metrics.hpp"
+#include "service/remote_users.hpp"
 #include "service/service_answer.hpp"
 
 namespace rocklock {
@@ -32,6 +33,8 @@ public:
         std::string durability;
         // Returns the statistics of the storage. Empty if there is no storage.
         std::function<StorageStatistics()> storage{};
+        // The names of users of other hosts. May be null.
+        const RemoteUsers* remote_users = nullptr;
     };
 
     StatusPages(LockService& service, const CallRecorder& recorder, const Traffic& traffic,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "daemon/api/node_connections.hpp"
 #include "daemon/api/user_buffers.hpp"
 #include "daemon/api/user_connections.hpp"
 
@@ -29,6 +30,7 @@ struct Traffic {
     // connections.
     std::atomic<std::uint64_t> dropped{0};
     UserConnections users;
+    NodeConnections nodes;
     UserBuffers buffers;
 };
 

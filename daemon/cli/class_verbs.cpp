@@ -201,7 +201,10 @@ std::string dependants_of(const LockClass& lock_class) {
     return text;
 }
 
+// Returns false if this machine has no such user or group. Users of other hosts, as in
+// user:ann@web1, and nodes are not known here.
 bool exists_here(std::string_view identity) {
+    if (identity.starts_with("node:") || identity.find('@') != std::string_view::npos) return true;
     const auto colon = identity.find(':');
     const std::string name(identity.substr(colon + 1));
     if (all_digits(name)) return true;

@@ -30,8 +30,7 @@ constexpr OptionRow rows[] = {
      "forward the requests of all clients to the manager at this address, and open no store",
      "serve"},
     {"relay-timeout", "DURATION",
-     "maximum time for which a new client of a relay waits for the manager (default: 10s)",
-     "serve"},
+     "maximum time for which a new client of a relay waits for the manager (default: 5s)", "serve"},
     {"node", "NAME",
      "name that the relay sends to the manager for this host if no certificates are used (default: "
      "the host name)",
@@ -244,15 +243,17 @@ constexpr OptionRow rows[] = {
      "allow locks that never expire, for sessions that are opened with --lease none (default: no)",
      "class put"},
     {"steal-by", "NAME",
-     "user:NAME or group:NAME; only these users and groups, and administrators, can steal locks; "
+     "user:NAME, group:NAME or node:NAME; only these, and administrators, can steal locks; "
      "--steal determines when (default: all users); can be repeated",
      "class put", true},
     {"break-by", "NAME",
-     "user:NAME or group:NAME that can break locks, in addition to administrators (default: none); "
+     "user:NAME, group:NAME or node:NAME that can break locks, in addition to administrators "
+     "(default: none); "
      "can be repeated",
      "class put", true},
     {"bind-by", "NAME",
-     "user:NAME or group:NAME that can bind tables to the resources, in addition to administrators "
+     "user:NAME, group:NAME or node:NAME that can bind tables to the resources, in addition to "
+     "administrators "
      "(default: none); can be repeated",
      "class put", true},
     {"principal", "NAME", "list only the locks or sessions of this principal", "ls, sessions"},

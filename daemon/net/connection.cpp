@@ -84,6 +84,7 @@ Connection::Connection(int socket, std::shared_ptr<ClientChannel> channel, IoThr
       thread_(thread),
       traffic_(side.traffic),
       uid_(side.caller.uid),
+      node_slot_(side.node_slot),
       services_(services_of(side.services, thread, traffic_.buffers.account(uid_))),
       client_session_(std::make_shared<ClientSession>(side.dispatcher, side.caller)),
       clock_(side.dispatcher.clock()),
@@ -97,6 +98,7 @@ Connection::~Connection() {
     keep_connection();
     if (counted_busy_) --traffic_.busy;
     traffic_.users.remove(uid_);
+    node_slot_.reset();
     // This must be the last access: afterwards, the thread that waits for the end of all
     // connections may free the counters.
     --traffic_.connections;

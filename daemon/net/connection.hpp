@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/api/node_connections.hpp"
 #include "daemon/api/status_pages.hpp"
 #include "daemon/net/arrival_gate.hpp"
 #include "daemon/net/client_channel.hpp"
@@ -50,6 +51,8 @@ public:
         ArrivalGate* arrivals = nullptr;
         // For TransferLimits.
         std::chrono::milliseconds stall_timeout{60'000};
+        // Null if the client does not use a relay.
+        std::shared_ptr<NodeConnections::Slot> node_slot{};
     };
 
     // Takes ownership of the socket and assigns it to the thread. Thread-safe.
@@ -108,6 +111,7 @@ private:
     IoThread& thread_;
     Traffic& traffic_;
     const UserId uid_;
+    std::shared_ptr<NodeConnections::Slot> node_slot_;
     const HttpServices services_;
     std::shared_ptr<ClientSession> client_session_;
     Clock& clock_;

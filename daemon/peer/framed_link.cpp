@@ -59,12 +59,23 @@ bool FramedLink::has_unread() const {
 }
 
 void FramedLink::close() {
-    if (!open_) return;
     const auto self = shared_from_this();
+    finish();
+}
+
+void FramedLink::disconnect(const std::string& reason) {
+    const auto self = shared_from_this();
+    if (finish()) receiver_->lost(reason);
+}
+
+// Returns false if the link has ended before.
+bool FramedLink::finish() {
+    if (!open_) return false;
     send();
-    if (!std::exchange(open_, false)) return;
+    if (!std::exchange(open_, false)) return false;
     channel_->end_output();
     forget();
+    return true;
 }
 
 // ---- Called by the IoThread ----

@@ -44,6 +44,8 @@ public:
     // Sends the frames that were appended before, as far as the socket accepts them, and closes the
     // link.
     void close();
+    // As close(), but then calls the receiver's lost() with the reason.
+    void disconnect(const std::string& reason);
     bool is_open() const { return open_; }
     // Returns true if the kernel has received bytes that were not read yet. Thread-safe.
     bool has_unread() const;
@@ -55,6 +57,7 @@ public:
     void remind() override {}
 
 private:
+    bool finish();
     void read();
     bool take_frames();
     void lose(const std::string& reason);

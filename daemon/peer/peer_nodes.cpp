@@ -1,6 +1,7 @@
 #include "daemon/peer/peer_nodes.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -12,6 +13,7 @@ namespace rocklock {
 namespace {
 
 constexpr std::size_t max_node_name = 64;
+constexpr std::uint64_t max_max_connections = 1'000'000;
 
 std::vector<std::string> split(std::string_view list, char separator) {
     std::vector<std::string> parts;
@@ -38,6 +40,17 @@ Result<void> set_rights(std::string_view list, RemoteNode& node) {
         return invalid("no rights are given: give locks, tables or both");
     }
     return {};
+}
+
+Result<std::uint64_t> parse_connections(const std::string& text) {
+    std::uint64_t number = 0;
+    const auto* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc() && rest == end && number > 0 && number <= max_max_connections) {
+        return number;
+    }
+    return invalid("'" + text +
+                   "' is not a number of connections: give a number from 1 to 1000000");
 }
 
 // Describes the problem of two nodes with the same number.
@@ -113,9 +126,13 @@ Result<PeerNodes::Rule> PeerNodes::parse_line(std::string_view line) {
         } else if (name == "rights") {
             if (auto set = set_rights(value, rule.node); !set) return std::move(set).error();
             with_tables = rule.node.may_use_tables;
+        } else if (name == "connections") {
+            const auto max = parse_connections(value);
+            if (!max) return max.error();
+            rule.max_connections = *max;
         } else {
             return invalid("unknown member '" + name +
-                           "': the members are certificate, resources and rights");
+                           "': the members are certificate, resources, rights and connections");
         }
     }
     if (limited && with_tables) {
@@ -148,6 +165,14 @@ Result<PeerNodes> PeerNodes::parse(std::string_view text, const std::string& sou
     }
     if (nodes.rules_.empty()) return invalid("peer-nodes: " + source + " contains no node");
     return nodes;
+}
+
+NodeConnectionLimits PeerNodes::connection_limits(std::uint64_t automatic) const {
+    NodeConnectionLimits limits{{}, automatic};
+    for (const auto& rule : rules_) {
+        limits.nodes.emplace(rule.node.host.node, rule.max_connections.value_or(automatic));
+    }
+    return limits;
 }
 
 PeerNodes PeerNodes::any() {

@@ -12,8 +12,10 @@
 //                   make calls that concern all resources.
 //     rights        `locks`, `tables` or both, separated by a comma. The default is both, or
 //                   `locks` if `resources` is given.
+//     connections   The maximum number of connections of all clients of the node together.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +24,7 @@
 
 #include <rocklock/result.hpp>
 
+#include "daemon/api/node_connections.hpp"
 #include "daemon/peer/preface.hpp"
 #include "daemon/peer/tls.hpp"
 #include "service/remote_users.hpp"
@@ -46,10 +49,15 @@ public:
     Result<std::shared_ptr<const RemoteNode>> find(
         const std::optional<PeerCertificate>& certificate, const Preface& preface) const;
 
+    // Returns the limit of connections of each node in the file. A node without the member has the
+    // limit `automatic`, as nodes that are not in the file.
+    NodeConnectionLimits connection_limits(std::uint64_t automatic) const;
+
 private:
     struct Rule {
         std::string certificate;
         RemoteNode node;
+        std::optional<std::uint64_t> max_connections;
     };
 
     static Result<Rule> parse_line(std::string_view line);

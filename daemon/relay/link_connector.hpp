@@ -37,6 +37,9 @@ public:
     // Tries to connect until it succeeds, with increasing pauses, and then calls `connected`.
     void connect(Connected connected);
 
+    // Uses other certificates for later attempts.
+    void use(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
+
     // Returns the reason why the last attempt has failed. Empty before the first failure, and after
     // a successful attempt.
     const std::string& last_failure() const { return last_failure_; }
@@ -50,7 +53,7 @@ private:
 
     boost::asio::io_context& control_;
     const Log& log_;
-    const std::shared_ptr<const TlsContext> tls_;
+    std::shared_ptr<const TlsContext> tls_;
     const HostAndPort manager_;
     const std::string preface_;
     std::string last_failure_;

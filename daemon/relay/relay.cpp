@@ -134,7 +134,8 @@ private:
     asio::awaitable<void> end_waits();
     asio::awaitable<void> refuse(Waiting client);
     asio::awaitable<void> feed_watchdog();
-    void await_reopen();
+    void await_reload();
+    void reload();
     void admit(Protocol::socket socket, bool tcp);
     ClientIdentity identity_of(int socket, bool tcp);
     void connect(Lane& lane);
@@ -152,7 +153,7 @@ private:
     LinkConnector connector_;
     ProcessEnds processes_;
     asio::signal_set signals_;
-    asio::signal_set reopen_signal_;
+    asio::signal_set reload_signal_;
     std::vector<std::unique_ptr<ListeningSocket>> listening_;
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::size_t next_lane_ = 0;
@@ -169,7 +170,7 @@ Relay::Relay(const Parts& parts)
       processes_(control_.get_executor(),
                  [this](const ProcessId& process) { process_ended(process); }),
       signals_(control_, SIGTERM, SIGINT),
-      reopen_signal_(control_, SIGHUP) {
+      reload_signal_(control_, SIGHUP) {
     const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
     for (unsigned i = 0; i < count; ++i) lanes_.push_back(std::make_unique<Lane>());
     for (auto& listener : parts.listeners.all) {
@@ -199,7 +200,7 @@ std::optional<Error> Relay::run() {
     asio::co_spawn(control_, watch_socket_file(), asio::detached);
     asio::co_spawn(control_, end_waits(), asio::detached);
     asio::co_spawn(control_, feed_watchdog(), asio::detached);
-    await_reopen();
+    await_reload();
     control_.run();
     return failure_;
 }
@@ -217,13 +218,29 @@ void Relay::stop(const std::string& reason) {
     control_.stop();
 }
 
-// On SIGHUP, opens the log file again, in case another program has renamed it.
-void Relay::await_reopen() {
-    reopen_signal_.async_wait([this](const error_code& error, int) {
+void Relay::await_reload() {
+    reload_signal_.async_wait([this](const error_code& error, int) {
         if (error) return;
-        parts_.log.reopen();
-        await_reopen();
+        reload();
+        await_reload();
     });
+}
+
+// Opens the log file again, in case another program has renamed it, and reads the certificates
+// again. The existing links stay.
+void Relay::reload() {
+    parts_.log.reopen();
+    auto tls = TlsContext::for_relay(parts_.options.peer_tls);
+    if (!tls) {
+        return parts_.log.write(
+            {LogLevel::error,
+             "reload_failed",
+             "the certificates could not be read again, and the relay continues "
+             "to use the previous ones",
+             {{"error", tls.error().message}}});
+    }
+    connector_.use(*std::move(tls));
+    parts_.log.write({LogLevel::info, "reloaded", "the certificates were read again", {}});
 }
 
 // Notifies the service manager as long as this thread runs.
@@ -388,7 +405,8 @@ asio::awaitable<void> Relay::refuse(Waiting client) {
     append_answer(text,
                   refusal(503, "UnreachableException",
                           "the relay cannot connect to the manager " + parts_.options.relay + ": " +
-                              (failure.empty() ? "it has not answered yet" : failure)),
+                              (failure.empty() ? "it has not answered yet" : failure) +
+                              "; check that the manager runs, and see the log of the relay"),
                   {.keep_alive = false});
     std::ignore = ::send(client.socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (error) {

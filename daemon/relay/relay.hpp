@@ -7,10 +7,10 @@
 
 namespace rocklock {
 
-// Serves until SIGTERM or SIGINT is received. On SIGHUP, opens the log file again. Listens on the
-// same sockets as serve(), and passes the bytes of each client to the manager at `options.relay`.
-// While the manager cannot be reached, new clients wait for up to `options.relay_timeout`; then
-// their connections are closed.
+// Serves until SIGTERM or SIGINT is received. On SIGHUP, opens the log file again, and reads the
+// certificates again. Listens on the same sockets as serve(), and passes the bytes of each client
+// to the manager at `options.relay`. While the manager cannot be reached, new clients wait for up
+// to `options.relay_timeout`; then their connections are closed.
 //
 // Errors: invalid_argument  `options.relay` or a certificate is invalid; or there is no certificate
 //                           and the manager is on another host

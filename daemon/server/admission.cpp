@@ -150,14 +150,17 @@ void Admission::admit(Protocol::socket socket, bool tcp) {
 void Admission::admit(std::shared_ptr<ClientChannel> channel, const Caller& caller, bool tcp,
                       IoThread& thread, std::function<void(const std::string& reason)> refuse) {
     ++uses_.traffic.accepted;
-    if (const auto refused = refusal_of(caller)) {
-        ++uses_.traffic.refused;
+    // The node is checked first: if it has reached its limit, no idle connection is closed for it.
+    auto slot = uses_.traffic.nodes.add(caller.node->host.node);
+    if (const auto refused = slot ? refusal_of(caller) : slot.error()) {
+        refusals_.report(refused->message);
         return thread.post(
             [refuse = std::move(refuse), reason = refused->message] { refuse(reason); });
     }
     auto side = side_of(caller, tcp);
     // The thread has accepted the channel already.
     side.arrivals = nullptr;
+    side.node_slot = *std::move(slot);
     thread.post([this, channel = std::move(channel), &thread, side = std::move(side)] {
         connections_.add(Connection::start(channel, thread, side));
     });

@@ -17,7 +17,6 @@
 
 #include <rocklock/version.hpp>
 
-#include "daemon/peer/preface.hpp"
 #include "daemon/peer/tcp.hpp"
 
 namespace rocklock {
@@ -74,6 +73,7 @@ Result<PeerAccess> open_peer_access(const ServerOptions& options) {
 }
 
 void PeerAdmission::start(std::vector<Listener> listeners) {
+    apply_nodes();
     for (auto& listener : listeners) {
         acceptors_.push_back(std::make_unique<Acceptor>(uses_.control, Protocol(AF_INET, 0),
                                                         listener.take_socket()));
@@ -83,16 +83,49 @@ void PeerAdmission::start(std::vector<Listener> listeners) {
     }
 }
 
+void PeerAdmission::apply_nodes() {
+    auto limits = access_.nodes.connection_limits(uses_.default_max_connections);
+    for (const auto& [node, limit] : limits.nodes) uses_.dispatcher.remote_users().add_node(node);
+    uses_.connections.set_limits(std::move(limits));
+}
+
 void PeerAdmission::close() {
     boost::system::error_code ignored;
     for (auto& acceptor : acceptors_) acceptor->close(ignored);
 }
 
 bool PeerAdmission::has_unread() const {
-    return std::any_of(links_.begin(), links_.end(), [](const auto& weak) {
-        const auto link = weak.lock();
+    return std::any_of(links_.begin(), links_.end(), [](const auto& each) {
+        const auto link = each.link.lock();
         return link && link->has_unread();
     });
+}
+
+void PeerAdmission::replace_access(PeerAccess access) {
+    access_ = std::move(access);
+    apply_nodes();
+    int closed = 0;
+    for (const auto& [weak, peer] : links_) {
+        const auto link = weak.lock();
+        if (!link) continue;
+        const auto problem = problem_of(peer);
+        if (problem.empty()) continue;
+        ++closed;
+        link->thread().post([link, problem] { link->disconnect(problem); });
+    }
+    uses_.log.write({LogLevel::info,
+                     "peers_reloaded",
+                     "the certificates and the file of nodes were read again",
+                     {{"links_closed", closed}}});
+}
+
+// Returns the reason why the link of the relay must end, or an empty text if it stays.
+std::string PeerAdmission::problem_of(const Peer& peer) const {
+    const auto node = access_.nodes.find(peer.certificate, peer.preface);
+    if (!node) return node.error().message;
+    if (**node == *peer.node) return "";
+    return (*node)->host == peer.node->host ? "the rights of the node have changed"
+                                            : "the relay is now the node " + (*node)->host.node;
 }
 
 asio::awaitable<void> PeerAdmission::accept_loop(Acceptor& acceptor) {
@@ -112,14 +145,14 @@ asio::awaitable<void> PeerAdmission::accept_loop(Acceptor& acceptor) {
     }
 }
 
-// Completes the handshake, receives the preface and answers it. Returns null, and logs the reason,
-// if the relay is refused.
-asio::awaitable<std::shared_ptr<const RemoteNode>> PeerAdmission::identify(
+// Completes the handshake, receives the preface and answers it. Returns nullopt, and logs the
+// reason, if the relay is refused.
+asio::awaitable<std::optional<PeerAdmission::Peer>> PeerAdmission::identify(
     LinkSocket& socket, TlsChannel& channel, const std::string& address) {
     if (!co_await shake_hands(socket, channel)) {
         log_refusal(address, channel.failure().empty() ? "the TLS handshake took too long"
                                                        : "TLS: " + channel.failure());
-        co_return nullptr;
+        co_return std::nullopt;
     }
     std::string head;
     std::string rest;
@@ -136,19 +169,20 @@ asio::awaitable<std::shared_ptr<const RemoteNode>> PeerAdmission::identify(
         log_refusal(address, preface.error().message);
         send_at_once(channel,
                      encode(PrefaceAnswer{false, std::string(version()), preface.error().message}));
-        co_return nullptr;
+        co_return std::nullopt;
     }
-    auto node = access_.nodes.find(channel.peer_certificate(), *preface);
+    auto certificate = channel.peer_certificate();
+    auto node = access_.nodes.find(certificate, *preface);
     if (!node) log_refusal(address, node.error().message);
     const PrefaceAnswer answer{node.has_value(), std::string(version()),
                                node ? "" : node.error().message};
-    if (!send_at_once(channel, encode(answer)) || !node) co_return nullptr;
+    if (!send_at_once(channel, encode(answer)) || !node) co_return std::nullopt;
     uses_.log.write(
         {LogLevel::info,
          "node_connected",
          "a relay has connected",
          {{"node", (*node)->host.node}, {"address", address}, {"version", preface->version}}});
-    co_return *std::move(node);
+    co_return Peer{*std::move(node), std::move(certificate), *std::move(preface)};
 }
 
 asio::awaitable<void> PeerAdmission::serve(std::shared_ptr<LinkSocket> socket) {
@@ -163,22 +197,23 @@ asio::awaitable<void> PeerAdmission::serve(std::shared_ptr<LinkSocket> socket) {
         boost::system::error_code ignored;
         if (!cancelled) socket->close(ignored);
     });
-    const auto node = co_await identify(*socket, *channel, address);
+    const auto peer = co_await identify(*socket, *channel, address);
     --incomplete_;
     limit.cancel();
-    if (!node) channel->end_output();
-    if (!node || !socket->is_open()) co_return;
-    start_link(socket->release(), std::move(channel), node, address);
+    if (!peer) channel->end_output();
+    if (!peer || !socket->is_open()) co_return;
+    start_link(socket->release(), std::move(channel), *peer, address);
 }
 
-void PeerAdmission::start_link(int socket, std::unique_ptr<TlsChannel> channel,
-                               const std::shared_ptr<const RemoteNode>& node,
+void PeerAdmission::start_link(int socket, std::unique_ptr<TlsChannel> channel, const Peer& peer,
                                const std::string& address) {
     auto& thread = *uses_.threads[next_thread_++ % uses_.threads.size()];
     const auto link = std::make_shared<FramedLink>(socket, std::move(channel), thread);
     auto* const raw = link.get();
-    std::erase_if(links_, [](const auto& earlier) { return earlier.expired(); });
-    links_.push_back(link);
+    std::erase_if(links_, [](const auto& earlier) { return earlier.link.expired(); });
+    links_.push_back({link, peer});
+    const auto& node = peer.node;
+    uses_.dispatcher.remote_users().add_node(node->host.node);
     NodeLink::Uses uses;
     uses.opened = [this, node, &thread](const std::shared_ptr<RelayedChannel>& client_channel,
                                         const ClientIdentity& client) {
@@ -192,6 +227,7 @@ void PeerAdmission::start_link(int socket, std::unique_ptr<TlsChannel> channel,
     };
     uses.lost = [this, node, raw, address](const std::string& reason) {
         uses_.processes.remove_link(node->host, raw);
+        uses_.connections.remove_link(node->host.node);
         uses_.log.write({LogLevel::info,
                          "node_disconnected",
                          "the connection of a relay has ended",
@@ -201,6 +237,7 @@ void PeerAdmission::start_link(int socket, std::unique_ptr<TlsChannel> channel,
     };
     thread.post([this, link, node, uses = std::move(uses)] {
         uses_.processes.add_link(node->host, link);
+        uses_.connections.add_link(node->host.node);
         link->start(std::make_unique<NodeLink>(*link, uses));
     });
 }

@@ -6,7 +6,9 @@
 // (daemon/peer/link_frames.hpp).
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +16,10 @@
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "daemon/api/node_connections.hpp"
 #include "daemon/peer/link_socket.hpp"
 #include "daemon/peer/peer_nodes.hpp"
+#include "daemon/peer/preface.hpp"
 #include "daemon/peer/tls.hpp"
 #include "daemon/server/admission.hpp"
 #include "daemon/server/node_link.hpp"
@@ -33,7 +37,7 @@ struct PeerAccess {
     PeerNodes nodes = PeerNodes::any();
 };
 
-// Loads the files that the options name.
+// Loads the files that the options name. Called at the start, and again on SIGHUP.
 //
 // Errors: invalid_argument   a file is invalid; or there is no certificate, and other hosts could
 //                            connect; or there is a certificate, but no file with nodes
@@ -51,6 +55,9 @@ public:
         RemoteProcesses& processes;
         // The threads that serve the links, which are assigned round-robin.
         std::vector<std::unique_ptr<IoThread>>& threads;
+        NodeConnections& connections;
+        // The maximum number of connections of a node without a limit of its own.
+        std::uint64_t default_max_connections = 0;
     };
 
     PeerAdmission(const Uses& uses, PeerAccess access) : uses_(uses), access_(std::move(access)) {}
@@ -58,6 +65,10 @@ public:
     // Accepts connections on the listeners until close().
     void start(std::vector<Listener> listeners);
     void close();
+    // Uses other certificates for connections that begin later, and other nodes. A link stays if
+    // its relay would be the same node with the same rights again. Otherwise, the link is closed.
+    // New limits of connections apply to clients that connect later.
+    void replace_access(PeerAccess access);
     // Returns true if a link has received bytes that were not read yet.
     bool has_unread() const;
 
@@ -65,22 +76,34 @@ private:
     using Protocol = boost::asio::generic::stream_protocol;
     using Acceptor = boost::asio::basic_socket_acceptor<Protocol>;
 
+    // A relay that was accepted, and what it has presented.
+    struct Peer {
+        std::shared_ptr<const RemoteNode> node;
+        std::optional<PeerCertificate> certificate;
+        Preface preface;
+    };
+    struct Link {
+        std::weak_ptr<FramedLink> link;
+        Peer peer;
+    };
+
     boost::asio::awaitable<void> accept_loop(Acceptor& acceptor);
     boost::asio::awaitable<void> serve(std::shared_ptr<LinkSocket> socket);
-    boost::asio::awaitable<std::shared_ptr<const RemoteNode>> identify(LinkSocket& socket,
-                                                                       TlsChannel& channel,
-                                                                       const std::string& address);
-    void start_link(int socket, std::unique_ptr<TlsChannel> channel,
-                    const std::shared_ptr<const RemoteNode>& node, const std::string& address);
+    boost::asio::awaitable<std::optional<Peer>> identify(LinkSocket& socket, TlsChannel& channel,
+                                                         const std::string& address);
+    void start_link(int socket, std::unique_ptr<TlsChannel> channel, const Peer& peer,
+                    const std::string& address);
+    void apply_nodes();
+    std::string problem_of(const Peer& peer) const;
     void admit(const std::shared_ptr<RelayedChannel>& channel, const ClientIdentity& client,
                const std::shared_ptr<const RemoteNode>& node, IoThread& thread);
     void log_refusal(const std::string& address, const std::string& reason);
 
     const Uses uses_;
-    const PeerAccess access_;
+    PeerAccess access_;
     std::vector<std::unique_ptr<Acceptor>> acceptors_;
     // The links that were established, until they are found to have ended.
-    std::vector<std::weak_ptr<FramedLink>> links_;
+    std::vector<Link> links_;
     // The number of connections that are not links yet.
     int incomplete_ = 0;
     std::size_t next_thread_ = 0;

@@ -35,7 +35,7 @@ std::string refusal_text(const std::string& reason) {
 
 bool Refusals::full() const { return in_progress_ >= slots_; }
 
-void Refusals::refuse(Socket socket, UserId uid, const std::string& reason) {
+void Refusals::report(const std::string& reason) {
     ++traffic_.refused;
     if (const auto count = logged_.let_through(std::chrono::steady_clock::now()); count > 0) {
         log_.write({LogLevel::warning,
@@ -46,6 +46,10 @@ void Refusals::refuse(Socket socket, UserId uid, const std::string& reason) {
                      {"connections", traffic_.connections.load()},
                      {"max_connections", max_connections_}}});
     }
+}
+
+void Refusals::refuse(Socket socket, UserId uid, const std::string& reason) {
+    report(reason);
     const auto text = refusal_text(reason);
     const auto sent =
         ::send(socket.native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

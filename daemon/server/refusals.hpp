@@ -45,6 +45,9 @@ public:
     // after the response.
     void refuse(Socket socket, UserId uid, const std::string& reason);
 
+    // Counts and logs a client that was refused by other means.
+    void report(const std::string& reason);
+
     // Returns true if all slots are occupied. The caller should then accept no further clients.
     bool full() const;
 

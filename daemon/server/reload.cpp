@@ -24,9 +24,12 @@ void log_changes(const ReloadedSettings& reloaded, const Log& log) {
 
 }  // namespace
 
+std::uint64_t default_max_connections(int max_connections) {
+    return static_cast<std::uint64_t>(std::max(max_connections / 4 * 3, 1));
+}
+
 std::uint64_t max_user_connections(const LiveSettings& settings, int max_connections) {
-    const auto automatic = std::max(max_connections / 4 * 3, 1);
-    return settings.max_user_connections.value_or(static_cast<std::uint64_t>(automatic));
+    return settings.max_user_connections.value_or(default_max_connections(max_connections));
 }
 
 void set_connection_limits(const LiveSettings& settings, const SettingUsers& users) {
@@ -37,12 +40,13 @@ void set_connection_limits(const LiveSettings& settings, const SettingUsers& use
     users.pages.set_user_limits(settings.user_limits, limits);
 }
 
-void apply_reloaded(const Result<ReloadedSettings>& reloaded, const SettingUsers& users) {
+bool apply_reloaded(const Result<ReloadedSettings>& reloaded, const SettingUsers& users) {
     const auto refuse = [&](const Error& error) {
         users.log.write({LogLevel::error,
                          "reload_failed",
                          "the settings could not be read again, and none has changed",
                          {{"error", error.message}}});
+        return false;
     };
     if (!reloaded) return refuse(reloaded.error());
     // Checked before anything changes.
@@ -60,6 +64,7 @@ void apply_reloaded(const Result<ReloadedSettings>& reloaded, const SettingUsers
     users.log.set_min_level(std::min(users.log.min_level(), live.log_level));
     log_changes(*reloaded, users.log);
     users.log.set_min_level(live.log_level);
+    return true;
 }
 
 }  // namespace rocklock

@@ -23,6 +23,9 @@ struct SettingUsers {
     int max_connections = 0;
 };
 
+// Returns the maximum number of connections of a user or a node that has no limit of its own: three
+// quarters of all connections.
+std::uint64_t default_max_connections(int max_connections);
 // Returns the limit of connections of a user.
 std::uint64_t max_user_connections(const LiveSettings& settings, int max_connections);
 
@@ -30,7 +33,7 @@ std::uint64_t max_user_connections(const LiveSettings& settings, int max_connect
 void set_connection_limits(const LiveSettings& settings, const SettingUsers& users);
 
 // Logs each change, and applies the settings. If the settings could not be read, logs the error and
-// changes nothing.
-void apply_reloaded(const Result<ReloadedSettings>& reloaded, const SettingUsers& users);
+// changes nothing. Returns true if the settings were applied.
+bool apply_reloaded(const Result<ReloadedSettings>& reloaded, const SettingUsers& users);
 
 }  // namespace rocklock

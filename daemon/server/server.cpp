@@ -105,6 +105,7 @@ private:
     SettingUsers setting_users();
     void await_reload();
     void reload();
+    void reload_settings();
     void flush_soon();
     std::function<void()> flush_of_tables();
     void judge(const Error& error);
@@ -158,7 +159,8 @@ Server::Server(const Parts& parts)
       service_(*server_service(parts.database.service())),
       admission_({control_, parts.log, traffic_, dispatcher_, services(), threads_,
                   parts.admin_group, parts.max_connections, parts.options.stall_timeout}),
-      peers_({control_, parts.log, admission_, dispatcher_, remote_processes_, threads_},
+      peers_({control_, parts.log, admission_, dispatcher_, remote_processes_, threads_,
+              traffic_.nodes, default_max_connections(parts.max_connections)},
              parts.peer_access),
       local_processes_(
           control_.get_executor(),
@@ -192,7 +194,8 @@ Server::Server(const Parts& parts)
                              parts.database.storage()] { return !storage.accepts_growth(); }}),
       pages_(parts.database.service(), recorder_, traffic_, stopping_,
              {parts.listeners.all.front().name(), durability_word(parts.options),
-              [&storage = parts.database.storage()] { return storage.statistics(); }},
+              [&storage = parts.database.storage()] { return storage.statistics(); },
+              &dispatcher_.remote_users()},
              &tables_, &edits_),
       signals_(control_, SIGTERM, SIGINT),
       reload_signal_(control_),
@@ -240,8 +243,17 @@ void Server::reload() {
         steady_clock::now().time_since_epoch());
     parts_.manager.notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now.count()));
     parts_.log.reopen();
-    if (parts_.options.reload) apply_reloaded(parts_.options.reload(), setting_users());
+    if (parts_.options.reload) reload_settings();
     parts_.manager.notify("READY=1");
+}
+
+// The settings and the files for relays are applied together, or not at all.
+void Server::reload_settings() {
+    const auto access = open_peer_access(parts_.options);
+    const auto settings =
+        access ? parts_.options.reload() : Result<ReloadedSettings>(access.error());
+    const bool applied = apply_reloaded(settings, setting_users());
+    if (applied && !parts_.options.peer_listen.empty()) peers_.replace_access(*access);
 }
 
 // Returns the objects that connections use.

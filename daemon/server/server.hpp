@@ -78,7 +78,7 @@ struct ServerOptions {
     // The name of this host, which the manager uses if there are no certificates.
     std::string node;
     // The maximum time for which a new client waits until the manager can be reached.
-    std::chrono::milliseconds relay_timeout{10'000};
+    std::chrono::milliseconds relay_timeout{5'000};
     // The directory of the store. If it is empty, the store is in memory.
     std::string store;
     Durability durability = Durability::durable;
@@ -124,8 +124,9 @@ struct ServerOptions {
 };
 
 // Serves until SIGTERM or SIGINT is received, the idle limit is reached, or the storage fails. Logs
-// to stderr. On SIGHUP, opens the log file again and applies the settings that `options.reload`
-// returns. If stdin is a terminal, SIGHUP has the effect of SIGTERM.
+// to stderr. On SIGHUP, opens the log file again, applies the settings that `options.reload`
+// returns, and reads the certificates and the file of nodes again. If stdin is a terminal, SIGHUP
+// has the effect of SIGTERM.
 //
 // Errors: as Database::open; store_in_use if another daemon listens on the socket; io_error if the
 //         socket file was removed or replaced; io_error, no_space or corrupt if the storage failed

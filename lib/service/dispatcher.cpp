@@ -471,8 +471,11 @@ Result<void> Dispatcher::add_rights(CallBody& body, const Caller& caller) {
     const auto* steal = std::get_if<Steal>(&body);
     if (is_administration(body) && (!by_class || steal != nullptr)) {
         return Error(ErrorCode::access_denied,
-                     "only the daemon's own user, root and the daemon's --admin-group may do this, "
-                     "over its Unix socket: run it as one of them");
+                     caller.node
+                         ? "only administrators may do this, and the clients of a relay are never "
+                           "administrators: run it on the host of the manager"
+                         : "only the daemon's own user, root and the daemon's --admin-group may do "
+                           "this, over its Unix socket: run it as one of them");
     }
     auto identities = by_class ? identities_.of(caller.uid) : std::vector<std::string>();
     std::visit(

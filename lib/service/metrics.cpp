@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/user_limit.hpp"
+#include "lock/model/names.hpp"
 
 namespace rocklock {
 namespace {
@@ -26,6 +27,28 @@ void append_head(std::string& text, std::string_view name, std::string_view type
     text += ' ';
     text += type;
     text += '\n';
+}
+
+std::string escaped(std::string_view value) {
+    std::string text;
+    for (const char letter : value) {
+        if (letter == '\\' || letter == '"') text += '\\';
+        text += letter == '\n' ? std::string("\\n") : std::string(1, letter);
+    }
+    return text;
+}
+
+// The label `uid` is different for each user. The name that a relay reports may not be.
+std::string labels_of(UserId user, const RemoteUsers* remote_users) {
+    const auto uid = uid_of(user);
+    std::string labels = "uid=\"" + (uid == tcp_user ? "tcp" : std::to_string(uid));
+    if (node_number_of(user) == 0) return labels + "\"";
+    const auto node = remote_users != nullptr ? remote_users->node_of(user) : std::nullopt;
+    // The name of a node does not contain `?`.
+    labels += "@" + node.value_or("?" + std::to_string(node_number_of(user))) + "\"";
+    if (remote_users == nullptr || !remote_users->knows_name_of(user)) return labels;
+    const auto name = remote_users->name_of(user);
+    return is_utf8(name) ? labels + ",user=\"" + escaped(name) + "\"" : labels;
 }
 
 void append_locks(std::string& text, const LockStatistics& now) {
@@ -120,11 +143,12 @@ void append_metric(std::string& text, std::string_view name, std::string_view ty
     text += ' ' + std::to_string(value) + '\n';
 }
 
-void append_user_usage(std::string& text, const std::map<UserId, UserUsageLine>& users) {
+void append_user_usage(std::string& text, const std::map<UserId, UserUsageLine>& users,
+                       const RemoteUsers* remote_users) {
     const auto family = [&](const std::string& name, const char* help, const auto& value_of) {
         text += "# HELP " + name + " " + help + "\n# TYPE " + name + " gauge\n";
         for (const auto& [uid, user] : users) {
-            text += name + "{uid=\"" + (uid == tcp_user ? "tcp" : std::to_string(uid)) + "\"} " +
+            text += name + "{" + labels_of(uid, remote_users) + "} " +
                     std::to_string(value_of(user)) + "\n";
         }
     };
@@ -145,6 +169,21 @@ void append_user_usage(std::string& text, const std::map<UserId, UserUsageLine>&
            [](const auto& user) { return user.tables.drafts; });
     family("rocklock_user_table_bytes", "Bytes of the tables that a user created, and of drafts.",
            [](const auto& user) { return user.tables.table_bytes; });
+}
+
+void append_node_usage(std::string& text, const std::map<std::string, NodeUsageLine>& nodes) {
+    if (nodes.empty()) return;
+    // The name of a node has no characters that must be escaped.
+    append_head(text, "rocklock_node_links", "gauge", "Links of the relay of a node.");
+    for (const auto& [node, usage] : nodes) {
+        text += "rocklock_node_links{node=\"" + node + "\"} " + std::to_string(usage.links) + "\n";
+    }
+    append_head(text, "rocklock_node_connections", "gauge",
+                "Open connections of the clients of a node.");
+    for (const auto& [node, usage] : nodes) {
+        text += "rocklock_node_connections{node=\"" + node + "\"} " +
+                std::to_string(usage.connections) + "\n";
+    }
 }
 
 void append_user_limits(std::string& text, const UserLimits& limits,

@@ -17,6 +17,8 @@
 #include <rocklock/lock.hpp>
 #include <rocklock/storage/storage.hpp>
 
+#include "service/remote_users.hpp"
+
 namespace rocklock {
 
 // A histogram of the durations of calls. Threads: thread-safe. During an add(), a reader may see
@@ -92,10 +94,22 @@ struct UserConnectionLimits {
     std::uint64_t buffer_bytes = 0;
 };
 
-// Append the lines for the usage of each user, and for the limits.
-void append_user_usage(std::string& text, const std::map<UserId, UserUsageLine>& users);
+// Append the lines for the usage of each user, and for the limits. A user of another host has the
+// label `uid` with the uid and the node, and the label `user` with its name if this is known.
+// `remote_users` may be null if there are no such users.
+void append_user_usage(std::string& text, const std::map<UserId, UserUsageLine>& users,
+                       const RemoteUsers* remote_users);
 void append_user_limits(std::string& text, const UserLimits& limits,
                         const UserConnectionLimits& connections);
+
+// The links of a node to this manager, and the connections of the clients of the node.
+struct NodeUsageLine {
+    std::uint64_t links = 0;
+    std::uint64_t connections = 0;
+};
+
+// Appends the lines for each node. If there are no nodes, appends nothing.
+void append_node_usage(std::string& text, const std::map<std::string, NodeUsageLine>& nodes);
 
 // Appends the lines for the counters of the lock service.
 void append_statistics(std::string& text, const LockStatistics& statistics);

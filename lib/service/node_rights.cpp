@@ -30,10 +30,10 @@ Error not_permitted(const RemoteNode& node, const std::string& what) {
 
 template <typename Verb>
 std::optional<Error> check_names(const RemoteNode& node, const Verb& verb) {
-    // These calls return names of all resources, or name a grant of another session whose resources
-    // are not known here.
-    using Unlimited =
-        std::variant<ListWaits, ListDeadlocks, ListAudit, ListOutliers, ListBindings, Steal>;
+    // These calls return facts about all resources, or name a grant of another session whose
+    // resources are not known here.
+    using Unlimited = std::variant<ListWaits, ListDeadlocks, ListAudit, ListOutliers, ListBindings,
+                                   ListSessions, ListClasses, Steal, Break, Reacquire>;
     if constexpr (is_one_of<Verb, Unlimited>) {
         return not_permitted(node, "this call is not limited to some resources");
     } else if constexpr (requires { verb.locks; }) {

@@ -10,6 +10,11 @@ std::uint32_t node_number(std::string_view name) {
     return static_cast<std::uint32_t>(fnv1a(name) % max_number) + 1;
 }
 
+void RemoteUsers::add_node(const std::string& node) {
+    MutexLock lock(mutex_);
+    nodes_[node_number(node)].name = node;
+}
+
 void RemoteUsers::add(const RemoteNode& node, std::uint32_t uid, std::string_view name) {
     MutexLock lock(mutex_);
     Node& known = nodes_[node.number];
@@ -34,6 +39,20 @@ std::string RemoteUsers::name_of(UserId user) const {
     const auto name =
         known == node->second.users.end() ? user_name_without_entry(uid_of(user)) : known->second;
     return name + "@" + node->second.name;
+}
+
+std::optional<std::string> RemoteUsers::node_of(UserId user) const {
+    MutexLock lock(mutex_);
+    const auto node = nodes_.find(node_number_of(user));
+    if (node == nodes_.end()) return std::nullopt;
+    return node->second.name;
+}
+
+bool RemoteUsers::knows_name_of(UserId user) const {
+    MutexLock lock(mutex_);
+    const auto node = nodes_.find(node_number_of(user));
+    return node != nodes_.end() &&
+           node->second.users.find(uid_of(user)) != node->second.users.end();
 }
 
 std::vector<std::string> RemoteUsers::identities_of(UserId user) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ struct RemoteNode {
     bool may_lock = true;
     // Whether the clients may use tables.
     bool may_use_tables = true;
+
+    friend bool operator==(const RemoteNode&, const RemoteNode&) = default;
 };
 
 // Returns the number of the node with this name: a hash value from 1 to 2^20 - 1. The limit ensures
@@ -43,6 +46,8 @@ std::uint32_t node_number(std::string_view name);
 // Threads: thread-safe.
 class RemoteUsers {
 public:
+    // A node can have users whose names are not known yet.
+    void add_node(const std::string& node) ROCKLOCK_EXCLUDES(mutex_);
     // `name` is the login name on the node's host, or empty if the user has none there.
     void add(const RemoteNode& node, std::uint32_t uid, std::string_view name)
         ROCKLOCK_EXCLUDES(mutex_);
@@ -51,6 +56,10 @@ public:
 
     // Returns the name of the user with its node, such as "ann@web1" or "uid 1000@web1".
     std::string name_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
+    // Returns the name of the node of the user, or nullopt if the node is not known.
+    std::optional<std::string> node_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
+    // Returns true if a relay has reported a name of the user, and the name was kept.
+    bool knows_name_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);
     // Returns the identities of the user for the rights of classes: "user:ann@web1",
     // "user:1000@web1" and "node:web1". Without a name, the first one is omitted.
     std::vector<std::string> identities_of(UserId user) const ROCKLOCK_EXCLUDES(mutex_);

@@ -28,7 +28,7 @@ constexpr std::array<std::pair<const char*, const char*>, 34> operation_defaults
      {"peer-key", ""},
      {"peer-ca", ""},
      {"relay", ""},
-     {"relay-timeout", "10s"},
+     {"relay-timeout", "5s"},
      {"node", ""},
      {"admin-group", ""},
      {"principal-from-uid", "off"},
@@ -141,7 +141,7 @@ Result<void> read_peers(const Settings& settings, ServerOptions& options) {
     options.relay = settings.get("relay", "").value;
     options.node = settings.get("node", "").value;
     if (options.node.empty()) options.node = host_name();
-    const auto timeout = settings.duration("relay-timeout", "10s");
+    const auto timeout = settings.duration("relay-timeout", "5s");
     if (!timeout) return timeout.error();
     options.relay_timeout = *timeout;
     if (options.relay.empty() || options.peer_listen.empty()) return {};

@@ -81,9 +81,10 @@ struct LockClass {
     // Whether sessions with the lease rocklock::no_expiry may lock the resources of the class. Must
     // be false if `max_lease` or `max_hold` is set.
     bool no_expiry = false;
-    // The next three lists contain at most 100 users and groups each, as "user:NAME" and
-    // "group:NAME". The number of the user or group can be used instead of its name. The daemon
-    // applies the lists to its clients. A program that embeds the library has all rights.
+    // The next three lists contain at most 100 users, groups and nodes each, as "user:NAME",
+    // "group:NAME" and "node:NAME". The number of the user or group can be used instead of its
+    // name. The daemon applies the lists to its clients. A program that embeds the library has all
+    // rights.
     //
     // Only these users and groups, and administrators, may steal under the conditions of `steal`.
     // If the list is empty, every client may. With StealPolicy::never, the list must be empty.

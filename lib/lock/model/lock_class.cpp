@@ -136,11 +136,13 @@ std::optional<Error> check_rights(const LockClass& lock_class) {
                            "group that contains them");
         }
         for (const std::string& name : *right) {
-            const bool known = name.starts_with("user:") || name.starts_with("group:");
+            const bool known = name.starts_with("user:") || name.starts_with("group:") ||
+                               name.starts_with("node:");
             if (!known || name.ends_with(':')) {
                 return invalid(lock_class, "'" + name +
-                                               "' in steal_by, break_by or bind_by is neither a "
-                                               "user nor a group: write user:NAME or group:NAME");
+                                               "' in steal_by, break_by or bind_by is not a user, "
+                                               "a group or a node: write user:NAME, group:NAME or "
+                                               "node:NAME");
             }
             if (auto error = check_name("a user or group", name)) return error;
         }

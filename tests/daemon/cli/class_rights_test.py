@@ -84,7 +84,7 @@ class ClassRights(Sandbox):
         done = self.done("class", "put", "x", "--steal-by", "group:ops", status=64)
         self.assertIn("--steal-by needs --steal anyone, idle or ask", done.stderr)
         done = self.done("class", "put", "x", "--break-by", "ops", status=64)
-        self.assertIn("write user:NAME or group:NAME", done.stderr)
+        self.assertIn("write user:NAME, group:NAME or node:NAME", done.stderr)
         # Rights are part of the policy: a class that is saved without them has none.
         self.assertNotIn("BreakBy", json.loads(self.done("class", "put", "orders/*", "--json").stdout))
 

@@ -1,6 +1,7 @@
 // The file with the nodes whose relays may connect.
 #include "daemon/peer/peer_nodes.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,9 +58,20 @@ BOOST_AUTO_TEST_CASE(with_an_invalid_line_is_refused) {
                "peer-nodes: file, line 1: a node with resources cannot have the right 'tables'");
     for (const auto* line :
          {"", "#", "web1 x", "web1 rights=", "web1 rights=,", "web1 rights=read", "web1 x=y",
-          "web1\nweb1 certificate=other", "web1\nweb2 certificate=web1", "web1 resources=\xFF/"}) {
+          "web1 connections=", "web1 connections=0", "web1 connections=-1", "web1 connections=5x",
+          "web1 connections=1000001", "web1\nweb1 certificate=other", "web1\nweb2 certificate=web1",
+          "web1 resources=\xFF/"}) {
         BOOST_TEST(!problem_of(line).empty(), line);
     }
+}
+
+BOOST_AUTO_TEST_CASE(gives_each_node_its_limit_of_connections) {
+    const auto limits =
+        parsed("web1\nweb2 connections=1000000\nweb3 connections=1\n").connection_limits(75);
+    BOOST_TEST((limits.nodes == std::map<std::string, std::uint64_t>{
+                                    {"web1", 75}, {"web2", 1'000'000}, {"web3", 1}}));
+    BOOST_TEST(limits.other == 75U);
+    BOOST_TEST(PeerNodes::any().connection_limits(75).other == 75U);
 }
 
 BOOST_AUTO_TEST_CASE(can_be_omitted_on_loopback) {

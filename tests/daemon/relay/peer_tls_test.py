@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 import tap
+from harness import wait_until
 from relayed import Relays, certificates, temporary_folder
 
 KEYS = temporary_folder()
@@ -91,10 +92,19 @@ class Certificates(Relays):
     def test_a_node_may_use_only_its_resources(self):
         main = self.start_manager("web1 resources=orders/,stock/\n")
         web = self.relay_to(main, *tls("web1"))
+        lost = self.at(main, "acquire", "payments/7", "--principal", "ann", "--lease", "100ms", "--json")
+        grant = json.loads(lost.stdout)["Grant"]
+        wait_until(lambda: self.resources(main) == [], "it has expired")
+        # All clients may steal and break locks of this class, but not those of this node.
+        right = ("--steal", "anyone", "--break-by", "node:web1")
+        self.assertEqual(self.at(main, "class", "put", "payments/*", *right).stderr, "")
+        self.assertEqual(self.at(web, "status").returncode, 0)
         self.assertEqual(self.at(web, "acquire", "orders/1", "--lease", "1m").returncode, 0)
         self.assertEqual(self.at(web, "ls", "orders/").returncode, 0)
         for words in (("acquire", "payments/1"), ("acquire", "orders"), ("ls",), ("ls", "pay"), ("show", "payments/1"),
-                      ("acquire", "orders/2", "payments/1"), ("history", "payments/1"), ("waits",), ("outliers",)):
+                      ("acquire", "orders/2", "payments/1"), ("history", "payments/1"), ("waits",), ("outliers",), ("sessions",), ("class", "ls"),
+                      ("audit",), ("break", grant, "--reason", "x"), ("steal", grant, "--reason", "x"),
+                      ("reacquire", grant, "--principal", "ann")):
             done = self.at(web, *words)
             self.assertEqual(done.returncode, 77, (words, done.stderr))
             self.assertIn("orders/, stock/", done.stderr)

@@ -260,7 +260,8 @@ class Failures(Relays):
     def test_a_client_is_refused_after_the_relay_timeout(self):
         port = free_port()
         web = self.relay(f"127.0.0.1:{port}", "--relay-timeout", "300ms", connected=False)
-        reason = f"the relay cannot connect to the manager 127.0.0.1:{port}: Connection refused"
+        reason = (f"the relay cannot connect to the manager 127.0.0.1:{port}: Connection refused; check that the manager "
+                  "runs, and see the log of the relay")
         for words in (("acquire", "a", "--patience", "1s"), ("ls",), ("run", "a", "--", "true"), ("status",)):
             done = self.at(web, *words)
             self.assertEqual((done.returncode, done.stderr), (69, f"rocklock: {reason}\n"))

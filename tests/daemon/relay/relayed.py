@@ -44,6 +44,10 @@ class Daemon:
         if text not in self.log():
             raise AssertionError(self.log())
 
+    def wait_for_more(self, text, count):
+        """Waits until the log contains the text more than `count` times."""
+        wait_until(lambda: self.log().count(text) > count, text)
+
     def address(self, name):
         """Returns the address that a line of the log names."""
         found = wait_until(lambda: re.search(rf"{name} (\S+)", self.log()), name)

@@ -82,7 +82,9 @@ class Container(TcpSandbox):
     def test_only_tables_and_health_are_offered_without_a_secret(self):
         port = self.serve_tcp("--container")
         self.assertEqual(self.web(port).ask("GET", "/healthz").status, 200)
-        requests = [("GET", "/"), ("GET", "/page.js"), ("GET", "/metrics"), ("GET", "/readyz"), ("GET", "/events"),
+        for method, target in (("GET", "/readyz"), ("HEAD", "/healthz"), ("HEAD", "/readyz")):
+            self.assertEqual(self.web(port).ask(method, target).status, 200, (method, target))
+        requests = [("GET", "/"), ("GET", "/page.js"), ("GET", "/metrics"), ("GET", "/readyz?x"), ("GET", "/events"),
                     ("HEAD", "/metrics"), ("POST", "/metrics"), ("POST", "/healthz")]
         for method, target in requests:
             for headers in ({}, LIST_TABLES):
@@ -109,6 +111,7 @@ class Container(TcpSandbox):
             self.assertEqual(self.web(port).call("OpenSession", {"Principal": "ann"}, **right).status, 200)
             for target in ("/", "/page.js", "/metrics", "/healthz"):
                 self.assertEqual(self.web(port).ask("GET", target, right).status, 200, target)
+            self.assertEqual(self.web(port).ask("GET", "/metrics", {"Authorization": f"bearer {SECRET}"}).status, 200)
             self.assertEqual(self.list_tables(port).status, 200)
             self.assertEqual(self.web().ask("GET", "/metrics").status, 200)
             self.stop_daemon()
@@ -124,7 +127,7 @@ class Container(TcpSandbox):
             self.assertIn("openssl rand -hex 32", done.stderr)
         done = self.rocklock("serve", "--memory", "--http-secret-file", self.folder / "absent")
         self.assertEqual(done.returncode, 64, done.stderr)
-        self.assertIn(f"the file {self.folder / 'absent'} cannot be read", done.stderr)
+        self.assertIn(f"the file {self.folder / 'absent'} cannot be read: No such file or directory", done.stderr)
 
     def test_other_addresses_need_the_option(self):
         done = self.rocklock("serve", "--memory", "--http", "0.0.0.0:0")
