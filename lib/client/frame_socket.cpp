@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -40,6 +41,19 @@ Error refused(std::string_view answer) {
         if (is_known) message = std::move(error.message);
     }
     return {ErrorCode::limit_exceeded, std::move(message)};
+}
+
+// Returns whether the response has its whole body. Without a length, the end of the input ends it.
+bool is_complete(std::string_view answer) {
+    const auto head_end = answer.find("\r\n\r\n");
+    if (head_end == std::string_view::npos) return false;
+    constexpr std::string_view length = "\r\nContent-Length: ";
+    const auto at = answer.substr(0, head_end).find(length);
+    if (at == std::string_view::npos) return false;
+    std::size_t bytes = 0;
+    const auto number = answer.substr(at + length.size());
+    std::from_chars(number.data(), number.data() + number.size(), bytes);
+    return answer.size() - head_end - 4 >= bytes;
 }
 
 Error over(const std::string& why) {
@@ -114,7 +128,7 @@ Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame
     }
     if (!greeted_ && bytes.size() >= frame_greeting.size()) {
         if (bytes.starts_with(refusal_start)) {
-            if (bytes.size() > max_refusal) return refused(bytes);
+            if (bytes.size() > max_refusal || is_complete(bytes)) return refused(bytes);
             if (!joined) incoming_ = bytes;
             return {};
         }

@@ -72,6 +72,21 @@ BOOST_AUTO_TEST_CASE(to_a_daemon_that_stays_at_its_connection_limit_is_unreachab
     BOOST_TEST(database.error().message.find("--max-connections") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(that_is_refused_later_makes_calls_unreachable) {
+    ScriptedDaemon daemon([](ScriptedDaemon& its) {
+        its.welcome();
+        its.hang_up();
+        for (int i = 0; i < 3; ++i) its.turn_away();
+    });
+    ConnectOptions options;
+    options.patience = 150ms;
+    const auto database = Database::connect(daemon.path(), options);
+    BOOST_TEST_REQUIRE(database.has_value());
+    const auto shown = database->show("a");
+    BOOST_TEST(failure_of(shown) == "unreachable");
+    BOOST_TEST(shown.error().message.find("--max-connections") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(gives_no_storage) {
     Connected world;
     Batch batch;
