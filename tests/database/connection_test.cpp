@@ -83,7 +83,9 @@ BOOST_AUTO_TEST_CASE(that_is_refused_later_makes_calls_unreachable) {
     const auto database = Database::connect(daemon.path(), options);
     BOOST_TEST_REQUIRE(database.has_value());
     const auto shown = database->show("a");
-    BOOST_TEST(failure_of(shown) == "unreachable");
+    // The client may have sent the call before it noticed the end of the first connection.
+    const auto failure = failure_of(shown);
+    BOOST_TEST((failure == "unreachable" || failure == "indeterminate"), failure);
     BOOST_TEST(shown.error().message.find("--max-connections") != std::string::npos);
 }
 
