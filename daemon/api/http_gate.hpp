@@ -29,7 +29,7 @@ namespace rocklock {
 // The requests over TCP that a daemon accepts.
 struct HttpAccess {
     // True if the port may accept clients of other hosts. The header Host may then also be any IP
-    // address: DNS rebinding needs a name.
+    // address. This does not permit DNS rebinding, because in that attack, Host contains a name.
     bool from_other_hosts = false;
     // The names, without a port, that the header Host may contain in addition to those of this
     // machine. The case of letters does not matter.

@@ -132,8 +132,8 @@ constexpr VerbRow verb_rows[] = {
      "rocklock audit --export audit.jsonl"},
     {"top", "[PREFIX]", "@where, @json, @table", top_verb,
      "Shows the locks, contended ones first, and refreshes them until you press q.\n"
-     "With --once, prints the locks once and exits. Does the same without --once if\n"
-     "the output is not a terminal and you do not give --json.\n"
+     "With --once, prints the locks once and exits. If the output is not a terminal,\n"
+     "--once is the default, except with --json.\n"
      "PREFIX selects the resources whose names begin with it.",
      "rocklock top orders/"},
     {"watch", "[PREFIX]", "@json", watch_verb,

@@ -140,9 +140,9 @@ Result<std::vector<LockRequest>> locks_of(const Arguments& arguments);
 Result<std::vector<LockRequest>> converted_locks_of(const Arguments& arguments);
 // Returns the pairs of key and value of all --metadata options. Errors: invalid_argument.
 Result<Metadata> metadata_of(const Arguments& arguments);
-// Returns the request for locks_of() with the options that `acquire` and `run` share: --any,
-// --priority, --max-hold, --min-hold, --note and --metadata. The request has no session, no wait
-// timeout and no request id. Errors: invalid_argument.
+// Returns the request to acquire the resources that locks_of() returns, with the options that
+// `acquire` and `run` share: --any, --priority, --max-hold, --min-hold, --note and --metadata. The
+// request has no session, no wait timeout and no request id. Errors: invalid_argument.
 Result<Acquire> acquire_of(const Arguments& arguments);
 // Returns the pid in --for-process, or nullopt if it is absent. Errors: invalid_argument.
 Result<std::optional<std::int32_t>> process_of(const Arguments& arguments);

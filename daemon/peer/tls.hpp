@@ -101,23 +101,24 @@ public:
     // As recv() and send() on a non-blocking socket: return -1 and set errno on failure, with
     // EAGAIN if the socket is not ready.
     //
-    // receive() returns 0 only if the peer has ended its output in order. If the connection ends
-    // otherwise, it fails with ECONNRESET, because a part of the output may be missing. If send()
-    // fails with EAGAIN, the next call must begin with the same bytes.
+    // receive() returns 0 only if the peer has ended its output with the TLS alert close_notify. If
+    // the connection ends without it, receive() fails with ECONNRESET, because a part of the output
+    // may be missing. If send() fails with EAGAIN, the next call must begin with the same bytes.
     ssize_t receive(std::span<char> buffer);
     ssize_t send(std::string_view bytes);
     // Returns true if receive() may return bytes that were already read from the socket. The kernel
     // does not report the socket as readable for these bytes.
     bool has_buffered() const;
-    // Ends the output in order. The peer can still send.
+    // Ends the output with close_notify. The peer can still send.
     void end_output();
 
 private:
     ssize_t result_of(int result);
 
     ssl_st* const ssl_;
-    // Whether the last receive() returned -1. If it failed with EAGAIN, OpenSSL has buffered at
-    // most a part of a record.
+    // Whether the last receive() returned -1. If so, has_buffered() returns false. After EAGAIN,
+    // OpenSSL may have buffered a part of a record, but receive() cannot return bytes of this
+    // record until the rest of it has arrived.
     bool drained_ = false;
     std::string failure_;
 };

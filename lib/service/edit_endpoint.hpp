@@ -1,7 +1,7 @@
 // Executes the verbs of the lock API that lock items and read or write them, such as BeginEdit.
 //
-//     parse ──► determine the locks of the items ──► acquire them by a call of the client
-//                                                   ──► read the items under the grant
+//     parse ──► determine the locks of the items ──► acquire them for the client (AskClient)
+//         ──► read the items under the grant
 //
 // Because the functions of tables may wait for the disk, the steps run on threads of the endpoint.
 // A BeginEdit that waits for its locks does not occupy a thread.

@@ -1,7 +1,7 @@
-// Executes the requests of the DynamoDB API.
+// Executes the requests of the DynamoDB API, in these steps:
 //
 //     decompress ──► parse JSON ──► find operation ──► check signature ──► check locks
-//                                                  ──► read typed request ──► tables
+//         ──► read typed request ──► tables
 //
 // Because the functions of tables may wait for the disk, requests run on threads of the endpoint.
 // Two kinds of requests are handled on the thread of the connection, because passing them to
@@ -9,8 +9,7 @@
 // on that thread, and a write of a single item is decided and queued on it. One thread commits all
 // queued writes together.
 //
-// If a request has several errors, the error of the first of the steps above is reported, as in
-// DynamoDB.
+// If several of these steps would fail, the error of the first of them is reported, as in DynamoDB.
 #pragma once
 
 #include <chrono>
@@ -103,8 +102,8 @@ private:
     void finish(BegunWrite write);
     void answer(const BegunWrite& write, Result<WriteAnswer> written) const;
 
-    // The number of threads, and therefore also the maximum number of writes that wait for one
-    // sync.
+    // The maximum number of threads. A request that is not a queued write occupies a thread while
+    // it waits for a sync, so at most this number of such requests wait at the same time.
     static constexpr std::size_t max_concurrent = 32;
 
     TableService& tables_;
