@@ -9,7 +9,7 @@
 
 #include "base/all_digits.hpp"
 #include "base/equal_ignoring_case.hpp"
-#include "daemon/support/loopback.hpp"
+#include "daemon/support/http_listener.hpp"
 #include "service/item_endpoint.hpp"
 #include "service/table_frames.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "daemon/peer/tcp.hpp"
-#include "daemon/support/loopback.hpp"
+#include "daemon/support/http_listener.hpp"
 
 namespace rocklock {
 namespace {

@@ -15,7 +15,7 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/support/loopback.hpp"
+#include "daemon/support/http_listener.hpp"
 
 namespace rocklock {
 namespace {

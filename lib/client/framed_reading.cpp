@@ -169,7 +169,8 @@ void FramedService::connection_lost(Error why) {
         socket_ = FrameSocket();
         connected_ = false;
         outage_.reason = std::move(why);
-        // connect() distinguishes this code to try again. Callers of other functions get unreachable.
+        // connect() distinguishes this code to try again. Callers of other functions get
+        // unreachable.
         if (overloaded && !hurry_) outage_.reason.code = ErrorCode::unreachable;
         const auto now = Steady::now();
         if (!overloaded) outage_.since = now;

@@ -1,4 +1,4 @@
-#include "daemon/support/loopback.hpp"
+#include "daemon/support/http_listener.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
