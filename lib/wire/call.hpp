@@ -24,8 +24,8 @@ namespace rocklock {
 
 struct ListClasses {};
 
-// Binds the items of a table to resources. Allowed for administrators, and for the users and groups
-// that the class of the resources names in LockClass::bind_by.
+// Binds the items of a table to resources. Allowed for administrators, and for the users, groups
+// and nodes that the class of the resources names in LockClass::bind_by.
 struct BindTable {
     TableBinding binding;
     // Set by the server, as Steal::identities, to check LockClass::bind_by.
