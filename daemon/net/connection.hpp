@@ -11,8 +11,9 @@
 //        ├─ the rest of a request does not arrive, or a response is not read ──► closed
 //        └─ invalid protocol ──► discards the input for a while ──► closed
 //
-// A connection is `closing` for a short time if the last responses contain a grant. Only after the
-// client has closed the connection does the socket report whether the client has read them.
+// If the last responses contain a grant, a connection is `closing` for a short time. During this
+// time, it waits until the client closes the connection, because only then does the socket report
+// whether the client has read the responses.
 #pragma once
 
 #include <chrono>
@@ -123,16 +124,16 @@ private:
     std::string sending_;
     std::size_t sent_ = 0;
     std::uint32_t interest_ = 0;
-    // The thread will call send().
+    // Whether the thread will call send().
     bool send_pending_ = false;
-    // The socket's send buffer is full.
+    // Whether the socket's send buffer is full.
     bool blocked_ = false;
-    // Input is not read because there is no room for responses.
+    // Whether input is not read because there is no room for responses.
     bool held_up_ = false;
-    // The end of the input was read.
+    // Whether the end of the input was read.
     bool input_over_ = false;
     bool discarding_ = false;
-    // All responses were sent, and the connection waits until the client closes its socket.
+    // Whether all responses were sent, and the connection waits until the client closes its socket.
     bool closing_ = false;
     bool closed_ = false;
     bool counted_busy_ = false;

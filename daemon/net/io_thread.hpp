@@ -58,9 +58,9 @@ public:
     // in this round, after the responses are sent.
     using Flush = std::function<std::optional<std::chrono::milliseconds>()>;
 
-    // `flush` is called once in each round in which it was requested.
-    // If the last wait for events was short, the thread polls for up to `max_spin` before it
-    // sleeps.
+    // `flush` is called in each round in which flush_soon() was called, and when the time that it
+    // returned has passed. If the last wait for events was short, the thread polls for up to
+    // `max_spin` before it sleeps.
     static constexpr std::chrono::microseconds default_max_spin{60};
     explicit IoThread(Flush flush, std::chrono::microseconds max_spin = default_max_spin);
     IoThread(const IoThread&) = delete;

@@ -70,7 +70,8 @@ struct ClientIdentity {
     friend bool operator==(const ClientIdentity&, const ClientIdentity&) = default;
 };
 
-// The manager searches for a process of the relay's host, for a user of the relay's host.
+// A query of the manager: is there a process with the number `pid` on the relay's host, and may the
+// user `uid` of that host bind a session to it?
 struct ProcessQuery {
     std::uint64_t number = 0;
     std::uint32_t uid = 0;
@@ -83,8 +84,8 @@ struct ProcessReport {
     std::uint64_t number = 0;
     // The pid is 0 if there is no such process.
     ProcessId process;
-    // Whether the process belongs to another user, who is not the one of the query. Root may use
-    // the processes of all users.
+    // Whether the process belongs to another user than ProcessQuery::uid, and that uid is not root.
+    // Root may use the processes of all users.
     bool of_another_user = false;
     friend bool operator==(const ProcessReport&, const ProcessReport&) = default;
 };

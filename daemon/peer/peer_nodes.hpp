@@ -1,6 +1,7 @@
 // The nodes whose relays may connect to this manager, and the rights of their clients.
 //
-// The file has one line for each node. Empty lines and text after `#` are ignored:
+// The file has one line for each node: the name of the node, followed by optional members
+// (NAME=VALUE). Empty lines and text after `#` are ignored:
 //
 //     web1
 //     web2    certificate=web2.example.org    resources=orders/,stock/    rights=locks
@@ -49,8 +50,8 @@ public:
     Result<std::shared_ptr<const RemoteNode>> find(
         const std::optional<PeerCertificate>& certificate, const Preface& preface) const;
 
-    // Returns the limit of connections of each node in the file. A node without the member has the
-    // limit `automatic`, as nodes that are not in the file.
+    // Returns the limit of connections of each node in the file. If a node has no member
+    // `connections`, or is not in the file, its limit is `automatic`.
     NodeConnectionLimits connection_limits(std::uint64_t automatic) const;
 
 private:

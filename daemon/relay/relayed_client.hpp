@@ -14,9 +14,10 @@
 
 namespace rocklock {
 
-// The client is read only while the manager gives credit for its bytes, and the manager gets credit
-// for bytes only after the client's socket has accepted them. Therefore, a slow side slows down the
-// other one, and a client needs little memory.
+// A side of a channel may send only as many bytes as the other side has given it credit for
+// (link_frames.hpp). The relay reads from the client only while it has credit from the manager. It
+// gives the manager new credit for bytes only after the client's socket has accepted them.
+// Therefore, a slow side slows down the other one, and a client needs little memory.
 //
 // Threads: runs on its IoThread, which owns it until it is closed.
 class RelayedClient final : public IoThread::Served,
@@ -59,7 +60,7 @@ private:
     std::uint32_t interest_ = 0;
     bool closed_ = false;
 
-    // The number of bytes that the manager permits.
+    // The number of bytes that may still be sent to the manager.
     std::uint64_t credit_ = first_credit;
     bool input_ended_ = false;
 
@@ -71,9 +72,9 @@ private:
     std::uint64_t consumed_ = 0;
     // `total_written_` at the last call of await_close().
     std::uint64_t seen_written_ = 0;
-    // The manager sends no more bytes on this channel.
+    // Whether the manager sends no more bytes on this channel.
     bool output_ended_ = false;
-    // The manager has closed the connection or refused the client, or the link was lost.
+    // Whether the manager has closed the connection or refused the client, or the link was lost.
     bool manager_closed_ = false;
 };
 

@@ -15,7 +15,7 @@
 
 namespace rocklock {
 
-// Ignores SIGPIPE, SIGUSR1 and SIGUSR2, and SIGHUP until the daemon handles it. Makes new files
+// Ignores SIGPIPE, SIGUSR1 and SIGUSR2. Ignores SIGHUP until the daemon handles it. Makes new files
 // inaccessible to other users, because the store contains the key that proves the ownership of
 // sessions.
 void prepare_process();

@@ -108,9 +108,9 @@ private:
 
     std::string input_;
     std::size_t input_at_ = 0;
-    // The client has closed its sending side.
+    // Whether the client has closed its sending side.
     bool input_ended_ = false;
-    // The number of received bytes for which the relay has got no credit yet.
+    // The number of processed bytes for which no credit was sent to the relay yet.
     std::uint64_t consumed_ = 0;
     // The number of bytes that the relay may still send.
     std::uint64_t incoming_credit_ = first_credit;
@@ -119,7 +119,7 @@ private:
     std::uint64_t credit_ = first_credit;
     std::uint64_t sent_ = 0;
     bool output_ended_ = false;
-    // The client has closed its connection, and had read this number of bytes.
+    // Whether the client has closed its connection, and the number of bytes that it had read.
     bool client_closed_ = false;
     std::uint64_t read_ = 0;
     bool link_lost_ = false;

@@ -65,8 +65,9 @@ public:
     // Accepts connections on the listeners until close().
     void start(std::vector<Listener> listeners);
     void close();
-    // Uses other certificates for connections that begin later, and other nodes. A link stays if
-    // its relay would be the same node with the same rights again. Otherwise, the link is closed.
+    // Uses new certificates for connections that begin later, and a new list of nodes. If the relay
+    // of a link is still the same node with the same rights, the link is kept. Otherwise, the link
+    // is closed.
     // New limits of connections apply to clients that connect later.
     void replace_access(PeerAccess access);
     // Returns true if a link has received bytes that were not read yet.

@@ -23,9 +23,10 @@
 
 namespace rocklock {
 
-// While no relay of a host is connected, the ends of its processes are not noticed; the sessions
-// then end with their leases, or when a relay connects again and reports the ends. If the relay
-// reports another boot of the host, all processes of the previous boot have ended.
+// While no relay of a host is connected, the manager does not learn which processes of the host
+// have ended. The sessions that are bound to these processes then end with their leases, or when a
+// relay connects again and reports the ends. If the relay reports another boot of the host, all
+// processes of the previous boot have ended.
 //
 // Threads: thread-safe.
 class RemoteProcesses {

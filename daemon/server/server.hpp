@@ -61,8 +61,8 @@ struct ServerOptions {
     // Names that the header Host of a request over TCP may contain, in addition to those of this
     // machine.
     std::vector<std::string> accept_hosts;
-    // The file with the secret that requests of the lock API over TCP must send. Empty if no secret
-    // is needed.
+    // The file with the secret that requests of the lock API over TCP must send. Empty if there is
+    // no secret.
     std::string http_secret_file;
     // Addresses (HOST:PORT) to listen on for relays.
     std::vector<std::string> peer_listen;

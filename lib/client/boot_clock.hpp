@@ -13,9 +13,9 @@
 
 namespace rocklock {
 
-// Returns true if this process is a client of a relay and its host has another boot clock than the
-// manager. The client then counts each lease from the time at which it sent the request, and
-// shortens the lease with without_drift().
+// Returns true if this process is connected through a relay, and its boot clock is not that of the
+// manager, as on another host. The client then counts each lease from the time at which it sent the
+// request, and shortens the lease with without_drift().
 bool has_other_boot(const Pong& pong, const std::string& boot_id);
 
 // Returns a time that is a little shorter than `time`. When the returned time has passed on the
@@ -23,10 +23,11 @@ bool has_other_boot(const Pong& pong, const std::string& boot_id);
 // two clocks may run at slightly different rates. Returns no_expiry unchanged.
 std::chrono::milliseconds without_drift(std::chrono::milliseconds time);
 
-// Compares `pong`, the response to a Ping, with this process. The boot id in `pong` must be equal
-// to `boot_id`, unless one of the two is empty or has_other_boot() returns true. The boot clock in
-// `pong` must be between `before` and `after`, the times of this process's boot clock before the
-// request and after the response. `path` is the socket of the daemon.
+// Compares `pong`, the response to a Ping, with this process. Succeeds without a comparison if
+// has_other_boot() returns true. Otherwise, the boot id in `pong` must be equal to `boot_id`,
+// unless one of the two is empty. If `pong` contains the boot clock, it must be between `before`
+// and `after`, the times of this process's boot clock before the request and after the response.
+// `path` is the socket of the daemon.
 //
 // Errors: invalid_argument if the boots differ, or if the boot clock of the daemon is not between
 //         `before` and `after`, with a small tolerance

@@ -296,8 +296,8 @@ private:
     std::uint64_t request_ids_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::map<std::uint64_t, PendingCall> pending_calls_ ROCKLOCK_GUARDED_BY(mutex_);
     std::map<SessionId, KnownSession> known_sessions_ ROCKLOCK_GUARDED_BY(mutex_);
-    // `over` is the number of sessions in `known_sessions_` that have ended, and `awaiting` the
-    // number of those for which an AwaitNotices call is in progress.
+    // The numbers of sessions in `known_sessions_` that have ended (`over`), and of sessions for
+    // which an AwaitNotices call is in progress (`awaiting`).
     struct KnownCounts {
         std::size_t over = 0;
         std::size_t awaiting = 0;

@@ -101,8 +101,8 @@ public:
     // Records that a request on another connection needs the daemon until the time `until`. Until
     // then, the daemon is started again if it is not running and RemoteOptions::restart is set.
     virtual void need_daemon(std::chrono::steady_clock::time_point until) = 0;
-    // Waits for at most `patience` until the daemon has decided all releases and closings of
-    // sessions that were sent before the call. Returns immediately if there are none.
+    // Waits until the daemon has decided all releases and closings of sessions that were sent
+    // before the call, but for at most `patience`. Returns immediately if there are none.
     virtual void flush_endings() = 0;
     // Removes a grant from the state that this client keeps. Must be called after a save has
     // released the grant.
@@ -111,9 +111,9 @@ public:
     // Begins the closing. From now on, a new call fails if there is no connection, a pending call
     // fails when its connection is lost, and no call takes longer than 100 ms.
     virtual void begin_closing() = 0;
-    // Waits for at most 100 ms until the daemon has decided all releases that were sent before the
-    // call. Then completes pending calls with `closing` and stops the reader thread. Sessions and
-    // their leases continue.
+    // Waits until the daemon has decided all releases that were sent before the call, but for at
+    // most 100 ms. Then completes pending calls with `closing` and stops the reader thread.
+    // Sessions and their leases continue.
     virtual Result<void> close() = 0;
 };
 

@@ -28,8 +28,8 @@ struct Condition {
 //
 // Errors: invalid_argument  for the first clause that has an error, with DynamoDB's message. If a
 //                           clause has several errors, the one that is first in this list is
-//                           reported: an undefined placeholder; a wrong number of operands; the
-//                           same path as the first and as another operand; a wrong type or value
+//                           reported: an undefined placeholder; a wrong number of operands; a
+//                           path that is both the first and another operand; a wrong type or value
 //                           of an operand
 Result<Condition> bind_condition(std::shared_ptr<const ConditionTree> tree, Binder& binder);
 

@@ -41,9 +41,9 @@ std::vector<std::string_view> nested_attributes(const Update& update);
 bool only_takes_away(const Update& update);
 
 // Returns the item after the update. All operands are evaluated on `item`, the state before the
-// update. In a list, elements are set first. Elements beyond the end are appended in the order of
-// their indexes. Then elements are removed. The indexes of removed elements are those before the
-// update.
+// update. In a list, elements are first set and then removed. Set elements whose indexes are beyond
+// the end of the list are appended in the order of these indexes. The indexes of removed elements
+// refer to the list before the update.
 //
 // If the item does not exist, `existed` is false and `item` contains its key.
 //

@@ -16,10 +16,9 @@ class CallRecorder final : public CallObserver {
 public:
     // The functions can be called on any thread. `log` is called for each event that is to be
     // logged. `storage_failed` is called once if the storage has failed, after the caller of the
-    // failed call has received its reply. `has_failed` is called after the error no_space, because
-    // a store also returns this error while the disk is almost full; it must return whether the
-    // storage has failed. If `has_failed` is empty, no_space always counts as a failure of the
-    // storage.
+    // failed call has received its reply. `has_failed` must return whether the storage has failed.
+    // It is called after the error no_space, which a store also returns while the disk is almost
+    // full. If `has_failed` is empty, no_space always counts as a failure of the storage.
     CallRecorder(std::function<void(const LogEvent&)> log,
                  std::function<void(const Error&)> storage_failed,
                  std::function<bool()> has_failed = {});

@@ -92,9 +92,9 @@ public:
         bool of_another_user = false;
     };
     using FindDone = std::function<void(const Result<FoundProcess>&)>;
-    // Searches for the process with the number `pid` on another host. `uid` is the user of that
-    // host for which the process is to be watched. Calls `done` exactly once, immediately or later,
-    // on any thread.
+    // Searches for the process with the number `pid` on another host. `uid` is the uid of the
+    // caller on that host, which wants to bind a session to the process. Calls `done` exactly
+    // once, immediately or later, on any thread.
     //
     // Errors: unreachable     the relay of the host is not connected, or has not answered
     //         limit_exceeded  too many searches on this host are in progress

@@ -24,8 +24,8 @@ namespace rocklock {
 
 struct ListClasses {};
 
-// Binds the items of a table to resources. Allowed for administrators, and for the users and groups
-// that the class of the resources names in LockClass::bind_by.
+// Binds the items of a table to resources. Allowed for administrators, and for the users, groups
+// and nodes that the class of the resources names in LockClass::bind_by.
 struct BindTable {
     TableBinding binding;
     // Set by the server, as Steal::identities, to check LockClass::bind_by.
@@ -198,8 +198,8 @@ struct Pong {
     // not send it.
     std::optional<std::chrono::milliseconds> uptime{};
     // The time on the manager's boot clock, rounded down. A client compares it with its own boot
-    // clock. If the clocks differ, the client is in another time namespace and cannot use the
-    // deadlines of the manager.
+    // clock. If the clocks differ, the client is in another time namespace or on another machine,
+    // and cannot use the deadlines of the manager.
     std::optional<std::chrono::milliseconds> boot_clock{};
     // The id of the boot to which `boot_clock` belongs. Empty if the manager is in a time namespace
     // with an offset, or is of an earlier version.

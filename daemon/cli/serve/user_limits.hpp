@@ -28,8 +28,8 @@ inline constexpr std::array<std::pair<const char*, const char*>, 9> user_limit_s
      {"max-user-table-bytes", "auto"}}};
 
 // Reads all limits except those of connections and buffers. 0 means no limit. If the value of a
-// setting is `auto`, its limit is derived from the daemon's share of the memory, of which one user
-// can use a quarter.
+// setting is `auto`, its limit is derived from the memory that one user can use: a quarter of the
+// daemon's share of the memory (`memory-share`).
 //
 // The limit of table bytes is an exception: `auto` is a quarter of the size of the file system that
 // contains the directory `store`. If `store` is empty, the tables are in memory, and this limit is

@@ -74,8 +74,9 @@ struct DatabaseOptions {
 // Options of Database::connect().
 struct ConnectOptions {
     // The maximum time that a call waits for a connection, and the maximum time that it then waits
-    // for the response. If the request has a wait timeout, the second time begins when the wait
-    // timeout has passed. Renewals, releases and closings of sessions wait for a shorter time.
+    // for the response. If the request has a wait timeout, the time for the response is counted
+    // from the end of the wait timeout. Renewals, releases and closings of sessions wait for a
+    // shorter time.
     std::chrono::milliseconds patience{10'000};
     // Whether the database has background threads. If false, the caller must call Session::renew()
     // for each session, or call Database::tick().

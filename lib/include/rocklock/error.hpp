@@ -86,12 +86,14 @@ enum class ErrorCode : std::uint8_t {
     transaction_cancelled,
     // Another transaction with the same idempotency token is in progress.
     transaction_in_progress,
-    // Another transaction on the item is in progress. Retry.
+    // Another transaction on the item is in progress. Retry. Occurs only if
+    // DatabaseOptions::rehearsal injects it.
     transaction_conflict,
-    // The requests exceed the throughput of the table. Retry later. The errors `throttled` and
-    // `transaction_conflict` occur only if DatabaseOptions::rehearsal injects them.
+    // The requests exceed the throughput of the table. Retry later. Occurs only if
+    // DatabaseOptions::rehearsal injects it.
     throttled,
-    // The request requires administrator rights.
+    // The caller does not have the rights that the request requires, such as administrator rights
+    // or a right of a class (LockClass::steal_by).
     access_denied,
     // The manager is shutting down.
     closing,

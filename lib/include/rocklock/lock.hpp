@@ -205,8 +205,8 @@ struct Acquire {
     // queues of all of them and gets the first one that becomes available. `modes` is not allowed.
     //
     // With Held::refuse, locks that the session already holds are skipped; if it holds all of them,
-    // the request fails with already_held. With Held::join and Held::count, if the session has
-    // grants that cover any of the locks, the grant that covers the first of these is returned.
+    // the request fails with already_held. With Held::join and Held::count, if grants of the
+    // session cover some of the locks, the grant that covers the first of these locks is returned.
     bool any = false;
     // The request waits as if it had arrived limits::priority_step earlier for each unit of its
     // priority. If the priority is greater than LockClass::max_priority for a resource that the

@@ -86,12 +86,15 @@ struct LockClass {
     // name. The daemon applies the lists to its clients. A program that embeds the library has all
     // rights.
     //
-    // Only these users and groups, and administrators, may steal under the conditions of `steal`.
-    // If the list is empty, every client may. With StealPolicy::never, the list must be empty.
+    // Only these users, groups and nodes, and administrators, may steal under the conditions of
+    // `steal`. If the list is empty, every client may. With StealPolicy::never, the list must be
+    // empty.
     std::vector<std::string> steal_by{};
-    // These users and groups may break a grant if the classes of all its resources name them.
+    // These users, groups and nodes may break a grant if the classes of all its resources name
+    // them.
     std::vector<std::string> break_by{};
-    // These users and groups may bind tables to resources of the class, and remove such bindings.
+    // These users, groups and nodes may bind tables to resources of the class, and remove such
+    // bindings.
     std::vector<std::string> bind_by{};
     // If set, the class is drained: its resources are not granted to any session until the class is
     // resumed. The value is the reason, and may be empty. Only DrainClass and ResumeClass change

@@ -90,8 +90,9 @@ struct KeptSession;
 //
 // The destructor does not throw. If the database is a connection to a daemon, the destructor does
 // not wait for the daemon's answer. The release is sent before the requests of later calls of the
-// Database, so those requests see its effect. Database::close() waits for at most 100 ms until the
-// daemon has executed the release. If the release fails, the grant ends with the session's lease.
+// Database, so those requests see its effect. Database::close() waits until the daemon has executed
+// the release, but for at most 100 ms. If the release fails, the grant ends with the lease of the
+// session.
 //
 // On an empty guard, functions that return a Result fail with invalid_argument.
 class ROCKLOCK_API Guard {

@@ -16,7 +16,8 @@ struct UserLimits {
     // The memory of the sessions, grants and waiters, in bytes. The memory is estimated; the
     // estimate is never lower than the memory in use.
     std::uint64_t lock_bytes = 0;
-    // Drafts of refused writes.
+    // Drafts of refused writes. If a draft would exceed this limit or `table_bytes`, the draft is
+    // not stored, and the error of the refused write states this reason.
     std::uint64_t drafts = 0;
     // The bytes of the tables that the user created, including their indexes, and of the user's
     // drafts.

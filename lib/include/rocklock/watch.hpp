@@ -31,7 +31,8 @@ enum class EventType : std::uint8_t {
     // The grant was converted. This event is sent for each resource of the grant, including those
     // whose mode is unchanged. After an upgrade, the event contains the new token.
     converted,
-    // The grant ended in one of five ways. The event is sent for each resource of the grant.
+    // The five events from here on report the end of the grant. They are sent for each resource of
+    // the grant.
     transferred,
     released,
     expired,

@@ -188,7 +188,7 @@ struct Alternative {
 // The position of a request in the queues of its resources. Positions are totally ordered. The
 // position of a request does not change while the request waits.
 struct QueuePlace {
-    // An order after all requests that have arrived.
+    // The order of a request that is not in a queue yet. Every waiting request has a lower order.
     static constexpr std::uint64_t newest = UINT64_MAX;
 
     bool conversion = false;

@@ -37,9 +37,9 @@ Error past_session_error(const Storage& storage, const SessionId& session);
 Result<std::optional<PastHolder>> read_past_holder(const Storage& storage,
                                                    std::string_view resource, GrantId last);
 
-// Returns the grants on a name, newest first. They consist of `present`, the grants in the lock
-// table, newest first; and of the ended grants in the storage, which form a chain from `last`.
-// HistoryPage::next is the start of the next page.
+// Returns a page of the grants on a name, newest first. `present` contains those in the lock table,
+// newest first. The ended grants are read from the storage, along the chain of the name's grants
+// from `last` to older ones. HistoryPage::next is the start of the next page.
 Result<HistoryPage> read_history(const Storage& storage, const HistoryRequest& request,
                                  GrantId last, std::vector<HistoryRow> present);
 
@@ -56,8 +56,8 @@ std::vector<std::string> audit_keys(const Snapshot& snapshot, std::string_view f
 //
 // The ages of grants and sessions are measured with the boot clock, from the deadline that they had
 // when they ended. A change of the wall clock therefore never makes such a record appear older than
-// it is. The ages of rows of the audit log are measured with the wall clock, because they contain
-// no other time.
+// it is. The ages of rows of the audit log, and of grants and sessions that had no deadline, are
+// measured with the wall clock, because their records contain no other time of their end.
 class HistoryTrimmer {
 public:
     // The state of the lock table at the time of the snapshot.

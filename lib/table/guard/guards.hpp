@@ -68,9 +68,10 @@ public:
 
     // Called before the snapshot is taken.
     void begin();
-    // is_free() returns whether plain reads of the table were allowed at begin(). It locks no
-    // mutex. If it returns false, end() may still allow the read. is_still_free() returns true if
-    // no lock has changed since begin().
+    // Both functions return true for a table that is not bound. Otherwise, is_free() returns true
+    // if reads without a lock were certainly allowed at begin(). If it returns false, end() may
+    // still allow the read. is_still_free() returns true if no resource is locked in mode
+    // `exclusive` now, and no such lock has begun or ended since begin(). Neither locks a mutex.
     bool is_free(const Schema& schema) const;
     bool is_still_free(const Schema& schema) const;
     // Records an item that was read, even if it is not returned.

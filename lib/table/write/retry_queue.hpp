@@ -1,4 +1,4 @@
-// A queue for writes under contention, which ensures that every write is completed at some time.
+// A queue for writes under contention, which ensures that every write is completed eventually.
 //
 // A write is decided again if its item has changed before the commit. Without further measures,
 // other writes could cause this any number of times. Therefore, a write whose commit was refused

@@ -232,8 +232,8 @@ public:
     // treated as `written`. Errors: those of wait(), and the error in the Verdict.
     Result<void> commit(Batch batch, Durability durability = Durability::durable);
 
-    // Returns the current state. It includes every written commit, and therefore every commit that
-    // is not deferred and for which wait() has returned.
+    // Returns the current state. It includes every written commit. A commit that is not deferred is
+    // written when wait() for it has returned.
     virtual std::unique_ptr<Snapshot> snapshot() const = 0;
     // Returns the current value of one key, or none if the key is absent. Errors: as
     // Snapshot::get().
