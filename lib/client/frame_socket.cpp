@@ -111,35 +111,38 @@ bool FrameSocket::send_some() {
     return true;
 }
 
+Error FrameReceiver::ended(const std::string& why) const {
+    const bool is_refused = !greeted_ && incoming_.starts_with(refusal_start);
+    return is_refused ? refused(incoming_) : over(why);
+}
+
+Result<void> FrameReceiver::take_greeting(std::string_view& bytes) {
+    if (greeted_ || bytes.size() < frame_greeting.size()) return {};
+    if (bytes.starts_with(refusal_start)) {
+        if (bytes.size() > max_refusal || is_complete(bytes)) return refused(bytes);
+        return {};
+    }
+    if (!bytes.starts_with(frame_greeting)) {
+        return over(
+            "the other end is not a Rocklock daemon, or does not support version 1 of the frames");
+    }
+    bytes.remove_prefix(frame_greeting.size());
+    greeted_ = true;
+    return {};
+}
+
 Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame&)>& take) {
     std::array<char, receive_size> buffer;
     const auto size = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    const bool is_refused = !greeted_ && incoming_.starts_with(refusal_start);
-    if (size == 0) return is_refused ? refused(incoming_) : over("the daemon closed it");
-    if (size < 0) {
-        if (errno == EAGAIN || errno == EINTR) return {};
-        return is_refused ? refused(incoming_) : over(std::strerror(errno));
-    }
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+    if (size <= 0) return ended(size == 0 ? "the daemon closed it" : std::strerror(errno));
     std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
     const bool joined = !incoming_.empty();
     if (joined) {
         incoming_ += bytes;
         bytes = incoming_;
     }
-    if (!greeted_ && bytes.size() >= frame_greeting.size()) {
-        if (bytes.starts_with(refusal_start)) {
-            if (bytes.size() > max_refusal || is_complete(bytes)) return refused(bytes);
-            if (!joined) incoming_ = bytes;
-            return {};
-        }
-        if (!bytes.starts_with(frame_greeting)) {
-            return over(
-                "the other end is not a Rocklock daemon, or does not support version 1 of the "
-                "frames");
-        }
-        bytes.remove_prefix(frame_greeting.size());
-        greeted_ = true;
-    }
+    if (auto greeted = take_greeting(bytes); !greeted) return greeted;
     while (greeted_) {
         const auto frame = take_frame(bytes, max_reply_frame_bytes);
         if (!frame) return over("the daemon sent bytes that are not a frame");

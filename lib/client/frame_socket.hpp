@@ -58,7 +58,13 @@ public:
     Result<void> receive(int fd, const std::function<void(const Frame&)>& take);
 
 private:
-    // The received part of an incomplete frame.
+    // Returns the error of a connection that has ended.
+    Error ended(const std::string& why) const;
+    // Takes the greeting of the daemon from the front of the received bytes. Returns an error if
+    // the daemon has refused the connection. If the bytes are incomplete, takes nothing.
+    Result<void> take_greeting(std::string_view& bytes);
+
+    // The received part of an incomplete frame, or of the first response.
     std::string incoming_;
     bool greeted_ = false;
 };
