@@ -125,7 +125,7 @@ private:
     // A client that waits until a link is established.
     struct Waiting {
         steady_clock::time_point until;
-        int socket = -1;
+        std::shared_ptr<Protocol::socket> socket;
         ClientIdentity identity;
     };
 
@@ -183,7 +183,6 @@ Relay::Relay(const Parts& parts)
 Relay::~Relay() {
     processes_.stop();
     for (auto& lane : lanes_) lane->thread.stop();
-    for (const auto& waiting : waiting_) ::close(waiting.socket);
 }
 
 std::optional<Error> Relay::run() {
@@ -297,7 +296,7 @@ void Relay::connected(Lane& lane, int socket, std::unique_ptr<TlsChannel> channe
     while (!waiting_.empty()) {
         const auto client = std::move(waiting_.front());
         waiting_.pop_front();
-        pass_on(lane, client.socket, client.identity);
+        pass_on(lane, client.socket->release(), client.identity);
     }
 }
 
@@ -368,8 +367,8 @@ void Relay::admit(Protocol::socket socket, bool tcp) {
     ++connections_;
     const auto identity = identity_of(socket.native_handle(), tcp);
     if (auto* lane = next_lane()) return pass_on(*lane, socket.release(), identity);
-    waiting_.push_back(
-        {steady_clock::now() + parts_.options.relay_timeout, socket.release(), identity});
+    waiting_.push_back({steady_clock::now() + parts_.options.relay_timeout,
+                        std::make_shared<Protocol::socket>(std::move(socket)), identity});
 }
 
 void Relay::pass_on(Lane& lane, int socket, const ClientIdentity& identity) {
@@ -397,9 +396,6 @@ asio::awaitable<void> Relay::end_waits() {
 
 // Sends the reason, as a response that clients of all protocols understand.
 asio::awaitable<void> Relay::refuse(Waiting client) {
-    const auto socket = std::make_shared<Protocol::socket>(control_);
-    error_code error;
-    socket->assign(Protocol(client.identity.tcp ? AF_INET : AF_UNIX, 0), client.socket, error);
     const auto& failure = connector_.last_failure();
     std::string text;
     append_answer(text,
@@ -408,12 +404,9 @@ asio::awaitable<void> Relay::refuse(Waiting client) {
                               (failure.empty() ? "it has not answered yet" : failure) +
                               "; check that the manager runs, and see the log of the relay"),
                   {.keep_alive = false});
-    std::ignore = ::send(client.socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (error) {
-        ::close(client.socket);
-    } else {
-        co_await discard_input(socket, max_refusal_time);
-    }
+    std::ignore = ::send(client.socket->native_handle(), text.data(), text.size(),
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+    co_await discard_input(std::move(client.socket), max_refusal_time);
     --connections_;
 }
 
