@@ -6,13 +6,16 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 
 namespace rocklock {
 namespace {
+
+// The maximum size of /proc/<pid>/stat: a name, and 52 numbers.
+constexpr std::size_t max_status = 2048;
 
 struct Status {
     char state = '?';
@@ -24,11 +27,14 @@ struct Status {
 std::optional<Status> read_status(pid_t pid) {
     if (pid <= 0) return std::nullopt;
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    const std::string text((std::istreambuf_iterator<char>(file)),
-                           std::istreambuf_iterator<char>());
+    // If the process ends after the file was opened, reading fails. read() then reads nothing, but
+    // an iterator over the buffer would throw.
+    std::array<char, max_status> buffer;
+    file.read(buffer.data(), buffer.size());
+    const std::string_view text(buffer.data(), static_cast<std::size_t>(file.gcount()));
     const auto name_end = text.rfind(')');
-    if (name_end == std::string::npos) return std::nullopt;
-    std::string_view rest = std::string_view(text).substr(name_end + 1);
+    if (name_end == std::string_view::npos) return std::nullopt;
+    std::string_view rest = text.substr(name_end + 1);
     Status status;
     for (int field = 3; field <= 22; ++field) {
         const auto start = rest.find_first_not_of(' ');
