@@ -1,16 +1,21 @@
 #include "daemon/peer/peer_nodes.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+#include <cstddef>
+#include <cstring>
 #include <sstream>
 #include <utility>
 
+#include "base/read_file.hpp"
 #include "lock/model/names.hpp"
 
 namespace rocklock {
 namespace {
+
+// Far more than the nodes of a manager need. A larger file was probably named by mistake.
+constexpr std::size_t max_file_bytes = 16'000'000;
 
 constexpr std::size_t max_node_name = 64;
 constexpr std::uint64_t max_max_connections = 1'000'000;
@@ -91,10 +96,14 @@ bool is_node_name(std::string_view name) {
 }
 
 Result<PeerNodes> PeerNodes::load(const std::string& file) {
-    std::ifstream in(file);
-    if (!in) return invalid("peer-nodes: the file " + file + " cannot be read");
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    return parse(text, file);
+    const auto text = read_file(file, max_file_bytes);
+    if (!text) {
+        return invalid("peer-nodes: the file " + file + " cannot be read: " + std::strerror(errno));
+    }
+    if (text->size() == max_file_bytes) {
+        return invalid("peer-nodes: the file " + file + " has 16 MB or more");
+    }
+    return parse(*text, file);
 }
 
 // Returns a rule with an empty node name if the line is empty.

@@ -1,15 +1,13 @@
 #include "daemon/server/http_access.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <span>
 #include <string>
 #include <utility>
+
+#include "base/read_file.hpp"
 
 namespace rocklock {
 namespace {
@@ -25,26 +23,13 @@ Error invalid_secret(const std::string& path, const std::string& problem) {
                 "characters without spaces, as `openssl rand -hex 32` prints"};
 }
 
-// Reads the beginning of a file. Returns the number of bytes, or -1 and sets errno.
-ssize_t read_start(const std::string& path, std::span<char> bytes) {
-    // Without O_NONBLOCK, a named pipe would be waited for.
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return -1;
-    const auto size = ::read(file, bytes.data(), bytes.size());
-    const int failure = errno;
-    ::close(file);
-    errno = failure;
-    return size;
-}
-
 Result<std::string> read_secret(const std::string& path) {
-    std::string text(max_secret + 3, '\0');
-    const auto size = read_start(path, text);
-    if (size < 0) {
+    auto read = read_file(path, max_secret + 3);
+    if (!read) {
         return Error(ErrorCode::invalid_argument, "http-secret-file: the file " + path +
                                                       " cannot be read: " + std::strerror(errno));
     }
-    text.resize(static_cast<std::size_t>(size));
+    auto text = *std::move(read);
     while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
     if (text.size() < min_secret) return invalid_secret(path, "is too short");
     if (text.size() > max_secret) return invalid_secret(path, "is too long");

@@ -7,9 +7,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
-#include <fstream>
 #include <string>
 #include <string_view>
+
+#include "base/read_file.hpp"
 
 namespace rocklock {
 namespace {
@@ -26,15 +27,11 @@ struct Status {
 // characters, so the fields are counted from the last parenthesis.
 std::optional<Status> read_status(pid_t pid) {
     if (pid <= 0) return std::nullopt;
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    // If the process ends after the file was opened, reading fails. read() then reads nothing, but
-    // an iterator over the buffer would throw.
-    std::array<char, max_status> buffer;
-    file.read(buffer.data(), buffer.size());
-    const std::string_view text(buffer.data(), static_cast<std::size_t>(file.gcount()));
-    const auto name_end = text.rfind(')');
-    if (name_end == std::string_view::npos) return std::nullopt;
-    std::string_view rest = text.substr(name_end + 1);
+    const auto text = read_file("/proc/" + std::to_string(pid) + "/stat", max_status);
+    if (!text) return std::nullopt;
+    const auto name_end = text->rfind(')');
+    if (name_end == std::string::npos) return std::nullopt;
+    std::string_view rest = std::string_view(*text).substr(name_end + 1);
     Status status;
     for (int field = 3; field <= 22; ++field) {
         const auto start = rest.find_first_not_of(' ');

@@ -15,11 +15,12 @@
 #include <climits>
 #include <csignal>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "base/read_file.hpp"
 
 namespace rocklock {
 namespace {
@@ -53,9 +54,10 @@ constexpr int channel_fd = 3;
     ::_exit(127);
 }
 
+// Returns an empty text if the file cannot be read, for example because its process has ended.
 std::string file_text(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
+    constexpr std::size_t max_size = 1 << 20;
+    return read_file(path, max_size).value_or("");
 }
 
 // Returns the parent of the process, or 0 if there is no such process.
