@@ -4,10 +4,11 @@
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include "daemon/support/rethrow.hpp"
 
 namespace rocklock {
 namespace {
@@ -25,7 +26,7 @@ constexpr milliseconds max_pause{1'000};
 }  // namespace
 
 void LinkConnector::connect(Connected connected) {
-    asio::co_spawn(control_, run(std::move(connected)), asio::detached);
+    asio::co_spawn(control_, run(std::move(connected)), rethrow);
 }
 
 asio::awaitable<void> LinkConnector::run(Connected connected) {

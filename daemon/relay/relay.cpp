@@ -46,6 +46,7 @@
 #include "daemon/server/service_manager.hpp"
 #include "daemon/support/descriptors.hpp"
 #include "daemon/support/log.hpp"
+#include "daemon/support/rethrow.hpp"
 #include "service/dispatcher.hpp"
 #include "service/process_id.hpp"
 
@@ -194,11 +195,11 @@ std::optional<Error> Relay::run() {
         connect(*lane);
     }
     for (auto& listening : listening_) {
-        asio::co_spawn(control_, accept_loop(*listening), asio::detached);
+        asio::co_spawn(control_, accept_loop(*listening), rethrow);
     }
-    asio::co_spawn(control_, watch_socket_file(), asio::detached);
-    asio::co_spawn(control_, end_waits(), asio::detached);
-    asio::co_spawn(control_, feed_watchdog(), asio::detached);
+    asio::co_spawn(control_, watch_socket_file(), rethrow);
+    asio::co_spawn(control_, end_waits(), rethrow);
+    asio::co_spawn(control_, feed_watchdog(), rethrow);
     await_reload();
     control_.run();
     return failure_;

@@ -10,12 +10,12 @@
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "daemon/support/admin_group.hpp"
+#include "daemon/support/rethrow.hpp"
 #include "service/node_rights.hpp"
 
 namespace rocklock {
@@ -78,7 +78,7 @@ void Admission::start(Listeners& listeners) {
             {uses_.control, Protocol(family, 0), listener.take_socket()}, listener.tcp()}));
     }
     for (auto& listening : listening_) {
-        asio::co_spawn(uses_.control, accept_loop(*listening), asio::detached);
+        asio::co_spawn(uses_.control, accept_loop(*listening), rethrow);
     }
 }
 

@@ -18,6 +18,7 @@
 #include <rocklock/version.hpp>
 
 #include "daemon/peer/tcp.hpp"
+#include "daemon/support/rethrow.hpp"
 
 namespace rocklock {
 namespace {
@@ -79,7 +80,7 @@ void PeerAdmission::start(std::vector<Listener> listeners) {
                                                         listener.take_socket()));
     }
     for (auto& acceptor : acceptors_) {
-        asio::co_spawn(uses_.control, accept_loop(*acceptor), asio::detached);
+        asio::co_spawn(uses_.control, accept_loop(*acceptor), rethrow);
     }
 }
 

@@ -15,7 +15,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -41,6 +40,7 @@
 #include "daemon/server/session_watches.hpp"
 #include "daemon/server/socket_drain.hpp"
 #include "daemon/support/descriptors.hpp"
+#include "daemon/support/rethrow.hpp"
 #include "service/call_recorder.hpp"
 #include "service/dispatcher.hpp"
 #include "service/edit_endpoint.hpp"
@@ -306,7 +306,7 @@ void Server::judge(const Error& error) {
 
 std::optional<Error> Server::run() {
     // Set up before the service receives requests.
-    service_.on_stall([this] { asio::co_spawn(control_, catch_up(), asio::detached); },
+    service_.on_stall([this] { asio::co_spawn(control_, catch_up(), rethrow); },
                       [this] {
                           std::chrono::nanoseconds longest{0};
                           for (const auto& thread : threads_)
@@ -326,9 +326,9 @@ std::optional<Error> Server::run() {
     await_reload();
     admission_.start(parts_.listeners);
     peers_.start(std::move(parts_.listeners.peers));
-    asio::co_spawn(control_, run_maintenance(), asio::detached);
-    asio::co_spawn(control_, watch_socket_file(), asio::detached);
-    asio::co_spawn(control_, feed_watchdog(), asio::detached);
+    asio::co_spawn(control_, run_maintenance(), rethrow);
+    asio::co_spawn(control_, watch_socket_file(), rethrow);
+    asio::co_spawn(control_, feed_watchdog(), rethrow);
 
     for (auto& thread : threads_) thread->start();
     std::thread control([this] { control_.run(); });

@@ -167,7 +167,10 @@ class Certificates(Relays):
             self.assertEqual((done.returncode, reason in done.stderr), (64, True), done.stderr)
         done = self.rocklock("serve", "--memory", "--peer-listen", "127.0.0.1:0", *tls("locks"))
         self.assertIn("peer-nodes is not set", done.stderr)
-
+        done = self.rocklock("serve", "--memory", "--peer-listen", "127.0.0.1:0", "--peer-nodes", self.folder,
+                             *tls("locks"))
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn(f"peer-nodes: the file {self.folder} cannot be read: Is a directory", done.stderr)
 
     def test_the_commands_of_the_page_make_valid_certificates(self):
         page = pathlib.Path(__file__).parents[3] / "docs/several_hosts.md"
