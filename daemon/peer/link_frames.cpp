@@ -19,6 +19,18 @@ std::optional<std::int32_t> pid_of(std::optional<std::uint64_t> number) {
     return static_cast<std::int32_t>(*number);
 }
 
+void append_process(std::string& payload, const ProcessId& process) {
+    append_varint(payload, static_cast<std::uint32_t>(process.pid));
+    append_varint(payload, process.start_time);
+}
+
+std::optional<ProcessId> read_process(Reader& reader) {
+    const auto pid = pid_of(reader.varint());
+    const auto start_time = reader.varint();
+    if (!pid || !start_time) return std::nullopt;
+    return ProcessId{*pid, *start_time};
+}
+
 }  // namespace
 
 void append_frame(std::string& out, LinkFrame type, ChannelNumber channel,
@@ -53,8 +65,7 @@ std::string encode(const ClientIdentity& client) {
     std::string payload;
     append_u32(payload, client.uid);
     append_string(payload, std::string_view(client.user_name).substr(0, max_user_name));
-    append_varint(payload, static_cast<std::uint32_t>(client.process.pid));
-    append_varint(payload, client.process.start_time);
+    append_process(payload, client.process);
     append_u8(payload, client.tcp ? flag_tcp : 0);
     return payload;
 }
@@ -63,27 +74,22 @@ std::optional<ClientIdentity> decode_client(std::string_view payload) {
     Reader reader(payload);
     const auto uid = reader.u32();
     const auto user_name = reader.string();
-    const auto pid = pid_of(reader.varint());
-    const auto start_time = reader.varint();
+    const auto process = read_process(reader);
     const auto flags = reader.u8();
-    if (!reader.done() || !pid || user_name->size() > max_user_name) return std::nullopt;
-    return ClientIdentity{
-        *uid, std::string(*user_name), {*pid, *start_time}, (*flags & flag_tcp) != 0};
+    if (!reader.done() || !process || user_name->size() > max_user_name) return std::nullopt;
+    return ClientIdentity{*uid, std::string(*user_name), *process, (*flags & flag_tcp) != 0};
 }
 
 std::string encode(const ProcessId& process) {
     std::string payload;
-    append_varint(payload, static_cast<std::uint32_t>(process.pid));
-    append_varint(payload, process.start_time);
+    append_process(payload, process);
     return payload;
 }
 
 std::optional<ProcessId> decode_process(std::string_view payload) {
     Reader reader(payload);
-    const auto pid = pid_of(reader.varint());
-    const auto start_time = reader.varint();
-    if (!reader.done() || !pid) return std::nullopt;
-    return ProcessId{*pid, *start_time};
+    const auto process = read_process(reader);
+    return reader.done() ? process : std::nullopt;
 }
 
 std::string encode(const ProcessQuery& query) {
@@ -106,8 +112,7 @@ std::optional<ProcessQuery> decode_query(std::string_view payload) {
 std::string encode(const ProcessReport& report) {
     std::string payload;
     append_varint(payload, report.number);
-    append_varint(payload, static_cast<std::uint32_t>(report.process.pid));
-    append_varint(payload, report.process.start_time);
+    append_process(payload, report.process);
     append_u8(payload, report.of_another_user ? flag_of_another_user : 0);
     return payload;
 }
@@ -115,11 +120,10 @@ std::string encode(const ProcessReport& report) {
 std::optional<ProcessReport> decode_report(std::string_view payload) {
     Reader reader(payload);
     const auto number = reader.varint();
-    const auto pid = pid_of(reader.varint());
-    const auto start_time = reader.varint();
+    const auto process = read_process(reader);
     const auto flags = reader.u8();
-    if (!reader.done() || !pid) return std::nullopt;
-    return ProcessReport{*number, {*pid, *start_time}, (*flags & flag_of_another_user) != 0};
+    if (!reader.done() || !process) return std::nullopt;
+    return ProcessReport{*number, *process, (*flags & flag_of_another_user) != 0};
 }
 
 std::string encode_count(std::uint64_t count) {

@@ -11,42 +11,32 @@
 namespace rocklock {
 namespace {
 
-template <typename Decoded>
-void require_same(const std::optional<Decoded>& decoded,
-                  std::optional<Decoded> (*decode)(std::string_view), const std::string& encoded) {
-    require(decode(encoded) == decoded, "a payload can be encoded again");
+// Decodes the payload. If it is valid, checks that it is the same after it was encoded again.
+template <typename Decoded, typename Encoded>
+void play_decoded(std::string_view payload, std::optional<Decoded> (*decode)(std::string_view),
+                  std::string (*encode)(Encoded)) {
+    const auto decoded = decode(payload);
+    if (decoded) require(decode(encode(*decoded)) == decoded, "a payload can be encoded again");
 }
 
 void play_payload(const DecodedFrame& frame) {
     switch (frame.type) {
         case LinkFrame::open:
-            if (const auto client = decode_client(frame.payload)) {
-                require_same(client, decode_client, encode(*client));
-            }
-            break;
+            return play_decoded<ClientIdentity, const ClientIdentity&>(frame.payload, decode_client,
+                                                                       encode);
         case LinkFrame::watch:
         case LinkFrame::unwatch:
         case LinkFrame::ended:
-            if (const auto process = decode_process(frame.payload)) {
-                require_same(process, decode_process, encode(*process));
-            }
-            break;
+            return play_decoded<ProcessId, const ProcessId&>(frame.payload, decode_process, encode);
         case LinkFrame::find:
-            if (const auto query = decode_query(frame.payload)) {
-                require_same(query, decode_query, encode(*query));
-            }
-            break;
+            return play_decoded<ProcessQuery, const ProcessQuery&>(frame.payload, decode_query,
+                                                                   encode);
         case LinkFrame::found:
-            if (const auto report = decode_report(frame.payload)) {
-                require_same(report, decode_report, encode(*report));
-            }
-            break;
+            return play_decoded<ProcessReport, const ProcessReport&>(frame.payload, decode_report,
+                                                                     encode);
         case LinkFrame::credit:
         case LinkFrame::close:
-            if (const auto count = decode_count(frame.payload)) {
-                require_same(count, decode_count, encode_count(*count));
-            }
-            break;
+            return play_decoded(frame.payload, decode_count, encode_count);
         case LinkFrame::data:
         case LinkFrame::end:
         case LinkFrame::refuse:
