@@ -16,17 +16,25 @@ namespace {
 
 using namespace rocklock;
 
+DatabaseOptions with_threads(bool background) {
+    DatabaseOptions options;
+    options.background = background;
+    return options;
+}
+
 struct World {
-    // With `flush_soon`, calls are completed by flush(), many together, as in the daemon.
+    // With `flush_soon`, calls are completed by flush() and not earlier, many together, as in the
+    // daemon. The database then has no background threads, which could complete calls earlier.
     explicit World(std::function<void()> flush_soon = {})
-        : dispatcher(*server_service(database.service()), nullptr,
+        : database(*Database::in_memory(with_threads(!flush_soon))),
+          dispatcher(*server_service(database.service()), nullptr,
                      {.store = "memory",
                       .durability = "durable",
                       .administrator = 4711,
                       .flush_soon = std::move(flush_soon)}) {}
-    void flush() { server_service(database.service())->flush(); }
+    void flush() { BOOST_REQUIRE(database.tick()); }
 
-    Database database = *Database::in_memory();
+    Database database;
     Dispatcher dispatcher;
 };
 
