@@ -124,7 +124,7 @@ bool is_away(const Result<Reply>& reply) {
     if (reply) return false;
     const auto code = reply.error().code;
     return code == ErrorCode::unreachable || code == ErrorCode::indeterminate ||
-           code == ErrorCode::closing;
+           code == ErrorCode::closing || code == ErrorCode::not_the_manager;
 }
 
 // Returns true if the daemon refused the connection because it has too many.

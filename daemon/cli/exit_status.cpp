@@ -45,6 +45,7 @@ int of(const Error& error) {
         case ErrorCode::closing:
         case ErrorCode::indeterminate:
         case ErrorCode::unreachable:
+        case ErrorCode::not_the_manager:
             return unreachable;
         case ErrorCode::io_error:
         case ErrorCode::no_space:

@@ -45,6 +45,7 @@ std::string_view to_string(ErrorCode code) {
         ROCKLOCK_NAMED(io_error)
         ROCKLOCK_NAMED(no_space)
         ROCKLOCK_NAMED(store_in_use)
+        ROCKLOCK_NAMED(not_the_manager)
         ROCKLOCK_NAMED(not_a_store)
         ROCKLOCK_NAMED(read_only)
         ROCKLOCK_NAMED(newer_format)

@@ -60,7 +60,8 @@ Result<AfterSaveRecord> read_after_save(std::string_view key, std::string_view v
 // errors are final, for example that the grant has ended.
 bool is_failure(ErrorCode code) {
     return code == ErrorCode::io_error || code == ErrorCode::no_space ||
-           code == ErrorCode::corrupt || code == ErrorCode::closing;
+           code == ErrorCode::corrupt || code == ErrorCode::closing ||
+           code == ErrorCode::not_the_manager;
 }
 
 // The principal of the locks that the tables acquire themselves.

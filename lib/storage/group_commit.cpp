@@ -14,6 +14,14 @@
 namespace rocklock {
 namespace {
 
+std::size_t size_of(const Batch& batch) {
+    std::size_t bytes = 0;
+    for (const Write& write : batch.writes) {
+        bytes += write.key.size() + (write.value ? write.value->size() : 0);
+    }
+    return bytes;
+}
+
 // The words that a parked waiter receives.
 constexpr std::uint32_t word_done = 1;
 constexpr std::uint32_t word_lead = 2;
@@ -133,10 +141,9 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             leading_.store(true, std::memory_order_release);
             leader = true;
             group = take(everything, !deferred);
-            ROCKLOCK_ASSERT(group.through >= number);
         }
     }
-    if (leader) return lead(std::move(group));
+    if (leader) return lead(std::move(group), number, durability);
     switch (self.parker.park()) {
         case word_done:
             return {};
@@ -144,7 +151,7 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             MutexLock lock(mutex_);
             group = take(everything, !deferred);
             lock.unlock();
-            return lead(std::move(group));
+            return lead(std::move(group), number, durability);
         }
         default:
             return failure_error();
@@ -179,15 +186,23 @@ bool GroupCommit::done(CommitNumber number, Durability durability) const {
            failed_.load(std::memory_order_acquire);
 }
 
-// Leads rounds until the leader's own commit, which is in `group`, is done and either another
-// thread leads or no leader is needed.
-Result<void> GroupCommit::lead(Group group) {
-    for (int round = 1;; ++round) {
+// Leads rounds until the leader's own commit is done and either another thread leads or no leader is
+// needed. The own commit is usually in `group`. It is in a later group if the engine has no room for
+// all commits that were queued before it.
+Result<void> GroupCommit::lead(Group group, CommitNumber own, Durability durability) {
+    const bool may_sync = durability != Durability::deferred;
+    // Whether the own commit is not done.
+    bool owed = true;
+    int rounds_led = 0;
+    for (;;) {
+        const bool awaited = owed;
         Result<void> written = write_group(group);
         Outcome outcome;
         {
             MutexLock lock(mutex_);
-            outcome = finish_round(group, written, round >= rounds_for_others);
+            owed = group.through < own;
+            if (!owed) ++rounds_led;
+            outcome = finish_round(group, written, owed, rounds_led >= rounds_for_others);
         }
         // Wake the next leader first, because the remaining waiters depend on its work.
         if (outcome.successor != nullptr) outcome.successor->parker.unpark(word_lead);
@@ -198,11 +213,12 @@ Result<void> GroupCommit::lead(Group group) {
         MutexLock lock(mutex_);
         if (spare_.capacity() < group.commits.capacity()) spare_.swap(group.commits);
         // The error of a later round does not concern the leader's own commit.
-        if (!written && round == 1) return written;
+        if (!written && awaited) return written;
+        if (owed && failure_) return *failure_;
         if (!outcome.leader_continues) return {};
-        // This round writes without a sync. If a waiter needs a sync, it is parked and becomes the
-        // next leader.
-        group = take(everything, false);
+        // A round for others writes without a sync. If a waiter needs a sync, it is parked and
+        // becomes the next leader.
+        group = take(everything, owed && may_sync);
     }
 }
 
@@ -211,6 +227,7 @@ GroupCommit::Group GroupCommit::take(std::size_t limit, bool may_sync) {
     ROCKLOCK_ASSERT(spare_.empty());
     Group group;
     group.commits.swap(spare_);
+    limit = fitting(limit);
     if (limit >= queue_.size()) {
         group.commits.swap(queue_);
     } else {
@@ -224,8 +241,26 @@ GroupCommit::Group GroupCommit::take(std::size_t limit, bool may_sync) {
     // No commit is lost between two rounds, and none is written twice.
     ROCKLOCK_ASSERT(group.through - group.commits.size() ==
                     written_.load(std::memory_order_relaxed));
-    group.sync = may_sync && sync_wanted_ > synced_.load(std::memory_order_relaxed);
+    // If written commits count as durable, no later sync would confirm a commit without writes.
+    group.sync = (may_sync || durable_when_written_) &&
+                 sync_wanted_ > synced_.load(std::memory_order_relaxed);
     return group;
+}
+
+// Returns how many of the first `limit` commits in the queue the engine can write at once; at least
+// one.
+std::size_t GroupCommit::fitting(std::size_t limit) const {
+    const Engine::Room room = engine_.room();
+    limit = std::min(limit, queue_.size());
+    if (room.writes == everything && room.bytes == everything) return limit;
+    std::size_t writes = 0;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < limit; ++i) {
+        writes += queue_[i].batch.writes.size();
+        bytes += size_of(queue_[i].batch);
+        if (i > 0 && (writes > room.writes || bytes > room.bytes)) return i;
+    }
+    return limit;
 }
 
 Result<void> GroupCommit::write_group(Group& group) {
@@ -303,8 +338,9 @@ GroupCommit::WaiterList GroupCommit::take_done() {
     return done;
 }
 
+// If `owed` is true, the leader continues because its own commit is not done.
 GroupCommit::Outcome GroupCommit::finish_round(const Group& group, const Result<void>& written,
-                                               bool hand_over) {
+                                               bool owed, bool hand_over) {
     ROCKLOCK_ASSERT(leading_.load(std::memory_order_relaxed) && !failure_);
     Outcome outcome;
     if (written) advance(group);
@@ -313,6 +349,10 @@ GroupCommit::Outcome GroupCommit::finish_round(const Group& group, const Result<
         outcome.failed = std::exchange(parked_, {});
         leading_.store(false, std::memory_order_release);
         fail_now(written ? *found_ : written.error());
+        return outcome;
+    }
+    if (owed) {
+        outcome.leader_continues = true;
         return outcome;
     }
     const bool more = parked_.first != nullptr || deferred_queued_ > 0;
@@ -364,7 +404,7 @@ Result<void> GroupCommit::step(std::size_t limit, bool sync) {
     }
     Result<void> written = write_group(group);
     MutexLock lock(mutex_);
-    const Outcome outcome = finish_round(group, written, false);
+    const Outcome outcome = finish_round(group, written, false, false);
     leading_.store(false, std::memory_order_release);
     ROCKLOCK_ASSERT(outcome.done.first == nullptr && outcome.failed.first == nullptr &&
                     outcome.successor == nullptr);

@@ -34,6 +34,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -64,8 +65,17 @@ public:
     // batches may have been applied.
     virtual Result<void> write(std::span<Batch* const> batches, bool sync) = 0;
 
-    // Syncs everything that was written and is not synced yet.
+    // Syncs everything that was written and is not synced yet. If another process can take over the
+    // store (Storage::must_confirm()), also confirms that this has not happened.
     virtual Result<void> sync() = 0;
+    // The limits of one call of write().
+    struct Room {
+        std::size_t writes = std::numeric_limits<std::size_t>::max();
+        // The size of the keys and values.
+        std::size_t bytes = std::numeric_limits<std::size_t>::max();
+    };
+    // Returns the limits of write(). A batch that exceeds them is passed alone.
+    virtual Room room() const { return {}; }
     // Whether another thread may call sync() while the leader writes or syncs.
     virtual bool syncs_concurrently() const { return false; }
 
@@ -77,8 +87,8 @@ public:
 // Lifetime: borrows the engine and the clock.
 class GroupCommit {
 public:
-    // If `durable_when_written` is true, the engine has no disk, and a written commit counts as
-    // durable.
+    // If `durable_when_written` is true, a written commit counts as durable. The engine then has no
+    // disk, or write() returns after the writes are durable.
     GroupCommit(Engine& engine, Clock& clock, bool durable_when_written);
 
     // Implement the functions of Storage with the same names.
@@ -150,8 +160,9 @@ private:
     };
 
     bool passed(CommitNumber number, Durability durability) const;
-    Result<void> lead(Group group);
+    Result<void> lead(Group group, CommitNumber own, Durability durability);
     Group take(std::size_t limit, bool may_sync) ROCKLOCK_REQUIRES(mutex_);
+    std::size_t fitting(std::size_t limit) const ROCKLOCK_REQUIRES(mutex_);
     Result<void> write_group(Group& group);
     Result<std::optional<Error>> judge_commit(const Group& group, std::size_t index, BootTime now);
     void remember_writes(const Batch& batch);
@@ -159,8 +170,8 @@ private:
     // Removes the parked waiters with completed commits and returns them.
     WaiterList take_done() ROCKLOCK_REQUIRES(mutex_);
     bool sync_parked() const ROCKLOCK_REQUIRES(mutex_);
-    Outcome finish_round(const Group& group, const Result<void>& written, bool hand_over)
-        ROCKLOCK_REQUIRES(mutex_);
+    Outcome finish_round(const Group& group, const Result<void>& written, bool owed,
+                         bool hand_over) ROCKLOCK_REQUIRES(mutex_);
     void fail_now(const Error& error) ROCKLOCK_REQUIRES(mutex_);
     Error failure_error() const ROCKLOCK_EXCLUDES(mutex_);
 

@@ -36,6 +36,11 @@ Result<void> Storage::commit(Batch batch, Durability durability) {
     return {};
 }
 
+Result<void> Storage::confirm() {
+    if (!must_confirm()) return {};
+    return commit(Batch{}, Durability::durable);
+}
+
 Result<void> Storage::copy_to(const std::string& /*directory*/,
                               const std::vector<Write>& /*marks*/) {
     return Error(ErrorCode::invalid_argument, "this store is not on a disk and cannot be copied");

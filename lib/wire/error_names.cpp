@@ -6,7 +6,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::pair<ErrorCode, std::string_view>, 39> error_words = {{
+constexpr std::array<std::pair<ErrorCode, std::string_view>, 40> error_words = {{
     {ErrorCode::invalid_argument, "ValidationException"},
     {ErrorCode::malformed, "SerializationException"},
     {ErrorCode::conflict, "LockConflictException"},
@@ -42,6 +42,7 @@ constexpr std::array<std::pair<ErrorCode, std::string_view>, 39> error_words = {
     {ErrorCode::io_error, "StorageException"},
     {ErrorCode::no_space, "StorageException"},
     {ErrorCode::store_in_use, "StorageException"},
+    {ErrorCode::not_the_manager, "NotTheManagerException"},
     {ErrorCode::not_a_store, "StorageException"},
     {ErrorCode::read_only, "StorageException"},
     {ErrorCode::newer_format, "StorageException"},
@@ -75,7 +76,10 @@ std::optional<ErrorCode> error_code(std::string_view word) {
 
 int http_status(ErrorCode code) {
     const auto name = error_name(code);
-    if (code == ErrorCode::closing || code == ErrorCode::unreachable) return 503;
+    if (code == ErrorCode::closing || code == ErrorCode::unreachable ||
+        code == ErrorCode::not_the_manager) {
+        return 503;
+    }
     if (name == "StorageException" || code == ErrorCode::indeterminate) return 500;
     return 400;
 }

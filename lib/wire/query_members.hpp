@@ -313,6 +313,7 @@ void describe_facts(Codec& codec, T& error) {
     codec.optional("Limit", error.limit);
     codec.optional("Drafts", error.drafts);
     codec.optional("StorePid", error.pid);
+    codec.flat_optional("ManagerNode", error.manager);
 }
 
 }  // namespace rocklock

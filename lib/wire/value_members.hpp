@@ -102,6 +102,13 @@ void describe(Codec& codec, T& ending) {
     codec.required("At", ending.at);
 }
 
+// Written into the object of the error.
+template <typename Codec, A<ManagerNode> T>
+void describe(Codec& codec, T& manager) {
+    codec.required("ManagerNode", manager.name);
+    codec.optional("ManagerAddress", manager.address);
+}
+
 template <typename Codec, A<Wanted> T>
 void describe(Codec& codec, T& wanted) {
     codec.required("Grant", wanted.grant);

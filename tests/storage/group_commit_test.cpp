@@ -43,6 +43,7 @@ public:
         return {};
     }
     bool syncs_concurrently() const override { return concurrent; }
+    Room room() const override { return limits; }
     void failed(const Error&) override { ++failures; }
 
     std::string done() const {
@@ -60,6 +61,7 @@ public:
     std::binary_semaphore entered{0};
     std::binary_semaphore leave{0};
 
+    Room limits;
     // Called with the number of the write, starting at 1.
     std::function<void(int)> on_write;
 
@@ -165,6 +167,129 @@ BOOST_AUTO_TEST_CASE(hands_over_to_a_remaining_waiter) {
     leader.join();
     others.clear();
     BOOST_TEST(engine.done() == "w1s w3s");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(an_engine_with_limits, Fixture)
+
+BOOST_AUTO_TEST_CASE(gets_no_more_writes_at_once_than_it_accepts) {
+    engine.limits.writes = 2;
+    for (int i = 0; i < 4; ++i) enqueue(written);
+    const auto last = enqueue(durable);
+    BOOST_TEST(wait(last, durable).has_value());
+    BOOST_TEST(engine.done() == "w2s w2s w1s");
+    BOOST_TEST(group.synced_through() == last);
+}
+
+BOOST_AUTO_TEST_CASE(gets_no_more_bytes_at_once_than_it_accepts) {
+    // Each batch has a key of 3 bytes and a value of 8.
+    engine.limits.bytes = 23;
+    for (int i = 0; i < 2; ++i) enqueue(written);
+    const auto last = enqueue(written);
+    BOOST_TEST(wait(last, written).has_value());
+    BOOST_TEST(engine.done() == "w2 w1");
+}
+
+BOOST_AUTO_TEST_CASE(gets_a_batch_alone_that_exceeds_its_limits) {
+    engine.limits.writes = 2;
+    enqueue(written);
+    Batch large;
+    for (int i = 0; i < 3; ++i) large.writes.push_back({Family::locks, "key", "12345678"});
+    group.enqueue(std::move(large), written, nullptr);
+    const auto last = enqueue(written);
+    BOOST_TEST(wait(last, written).has_value());
+    BOOST_TEST(engine.done() == "w1 w1 w1");
+}
+
+BOOST_AUTO_TEST_CASE(fails_a_leader_whose_commit_was_left_for_a_later_write) {
+    engine.limits.writes = 1;
+    enqueue(written);
+    const auto last = enqueue(written);
+    engine.on_write = [&](int number) { engine.fail_writes = number == 2; };
+    BOOST_TEST((wait(last, written).error().code == ErrorCode::no_space));
+    BOOST_TEST(engine.done() == "w1 w1");
+    BOOST_TEST(engine.failures == 1);
+}
+
+BOOST_AUTO_TEST_CASE(fails_a_leader_if_a_reader_finds_damage_between_two_writes) {
+    engine.limits.writes = 1;
+    enqueue(written);
+    const auto last = enqueue(written);
+    engine.on_write = [&](int) { group.fail(Error(ErrorCode::corrupt, "planned")); };
+    BOOST_TEST((wait(last, written).error().code == ErrorCode::corrupt));
+    BOOST_TEST(engine.done() == "w1");
+}
+
+BOOST_AUTO_TEST_CASE(writes_every_commit_of_many_threads) {
+    engine.limits.writes = 3;
+    std::vector<std::jthread> threads;
+    threads.reserve(8);
+    for (int i = 0; i < 8; ++i) {
+        threads.emplace_back([&, i] {
+            for (int j = 0; j < 200; ++j) {
+                const auto durability = (i + j) % 3 == 0 ? deferred : written;
+                const auto number = enqueue(durability);
+                must(wait(number, durability));
+                ROCKLOCK_ASSERT(durability == deferred || group.done(number, written));
+            }
+        });
+    }
+    threads.clear();
+    const auto last = enqueue(written);
+    BOOST_TEST(wait(last, written).has_value());
+    BOOST_TEST(group.written_through() == last);
+    BOOST_TEST(group.queued() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(a_confirmation, Fixture)
+
+BOOST_AUTO_TEST_CASE(is_requested_by_a_durable_commit_without_writes) {
+    GroupCommit confirming(engine, clock, true);
+    const auto number = confirming.enqueue({}, durable, nullptr);
+    BOOST_TEST(confirming.wait(number, durable).has_value());
+    BOOST_TEST(engine.done() == "s");
+}
+
+BOOST_AUTO_TEST_CASE(is_one_for_all_that_wait_for_it) {
+    GroupCommit confirming(engine, clock, true);
+    for (int i = 0; i < 3; ++i) confirming.enqueue({}, durable, nullptr);
+    const auto last = confirming.enqueue({}, durable, nullptr);
+    BOOST_TEST(confirming.wait(last, durable).has_value());
+    BOOST_TEST(engine.done() == "s");
+}
+
+BOOST_AUTO_TEST_CASE(is_part_of_a_write) {
+    GroupCommit confirming(engine, clock, true);
+    confirming.enqueue({}, durable, nullptr);
+    const auto last = confirming.enqueue(some_batch(), written, nullptr);
+    BOOST_TEST(confirming.wait(last, written).has_value());
+    BOOST_TEST(engine.done() == "w1s");
+}
+
+BOOST_AUTO_TEST_CASE(is_made_by_a_caller_that_requires_no_sync_itself) {
+    GroupCommit confirming(engine, clock, true);
+    const auto number = confirming.enqueue({}, durable, nullptr);
+    const auto last = confirming.enqueue({}, written, nullptr);
+    BOOST_TEST(confirming.wait(last, written).has_value());
+    BOOST_TEST(confirming.done(number, durable));
+    BOOST_TEST(engine.done() == "s");
+}
+
+BOOST_AUTO_TEST_CASE(is_made_in_a_round_that_a_leader_leads_for_others) {
+    GroupCommit confirming(engine, clock, true);
+    CommitNumber number = 0;
+    engine.on_write = [&](int write) {
+        if (write > 1) return;
+        number = confirming.enqueue({}, durable, nullptr);
+        confirming.enqueue(Batch{}, deferred, nullptr);
+    };
+    const auto first = confirming.enqueue(some_batch(), written, nullptr);
+    BOOST_TEST(confirming.wait(first, written).has_value());
+    BOOST_TEST(confirming.done(number, durable));
+    BOOST_TEST(engine.done() == "w1 s");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

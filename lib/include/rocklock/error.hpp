@@ -109,6 +109,10 @@ enum class ErrorCode : std::uint8_t {
     // Another process has the store open (facts: pid). Also: the object was created by the parent
     // of this process and is used after a fork, or another backup is running.
     store_in_use,
+    // The store is on a cluster, and another node has become the manager of the cluster. It is
+    // unknown whether a request that was in progress took effect: retry it, with the same request
+    // id, at the new manager. Facts: manager, if it is known.
+    not_the_manager,
     // The directory contains files but is not a store; the path names a file; or there is no store
     // and `create_if_missing` is false.
     not_a_store,
@@ -227,6 +231,14 @@ struct CancellationReason {
     std::optional<Ending> ended{};
 };
 
+// The node of a cluster that is the manager of a store.
+struct ManagerNode {
+    std::string name;
+    // The address at which the node accepts other nodes, as "host:port". Empty if it accepts none.
+    std::string address;
+    friend bool operator==(const ManagerNode&, const ManagerNode&) = default;
+};
+
 struct Error {
     ErrorCode code = ErrorCode::invalid_argument;
     std::string message;
@@ -247,6 +259,8 @@ struct Error {
     std::uint32_t drafts = 0;
     // The process that has the store open.
     std::optional<std::int64_t> pid;
+    // The node of the cluster that is the manager.
+    std::optional<ManagerNode> manager;
     // The current item of a failed condition, if it was requested and exists.
     std::shared_ptr<const AttributeMap> item;
     // For a failed condition: the item's version (0 if there is no item) and its last write.

@@ -21,7 +21,10 @@ constexpr milliseconds slow_for{200};
 }  // namespace
 
 CommitDependency CommitScheduler::enqueue(Decision& decision) {
-    if (decision.batch.empty()) return current();
+    if (decision.batch.empty()) {
+        const bool answers = !decision.replies.empty() || !decision.history.empty();
+        return answers ? current() : earlier();
+    }
     Durability durability = decision.durability;
     if (!decision.synced) durability = std::min(durability, max_durability_);
     const CommitNumber before = last_;
@@ -42,7 +45,15 @@ CommitDependency CommitScheduler::enqueue_deferred(Batch batch) {
     return all_deferred();
 }
 
-CommitDependency CommitScheduler::current() const {
+CommitDependency CommitScheduler::current() {
+    if (!must_confirm_) return earlier();
+    last_ = storage_.enqueue(Batch{}, Durability::durable);
+    last_durable_ = last_;
+    last_kept_ = last_;
+    return all_durable();
+}
+
+CommitDependency CommitScheduler::earlier() const {
     if (max_durability_ == Durability::durable) return all_durable();
     return {last_kept_, Durability::written};
 }

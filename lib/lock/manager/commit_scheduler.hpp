@@ -28,16 +28,23 @@ public:
     // `max_durability` limits the durability of all commits, except those that must be synced
     // (Decision::synced).
     CommitScheduler(Storage& storage, Durability max_durability)
-        : storage_(storage), max_durability_(max_durability) {}
+        : storage_(storage),
+          max_durability_(max_durability),
+          must_confirm_(storage.must_confirm()) {}
 
     // Enqueues the batch of a decision. Returns the commits on which the responses of this decision
-    // depend. If the decision has no batch, they depend on the earlier commits.
+    // depend. If the decision has no batch, they depend on the earlier commits, and on a
+    // confirmation if confirms() is true.
     CommitDependency enqueue(Decision& decision);
     // Enqueues a batch on which no response depends.
     CommitDependency enqueue_deferred(Batch batch);
 
-    // Returns the commits on which a response without its own commit depends.
-    CommitDependency current() const;
+    // Returns whether a response that depends on no commit after its request must wait for a
+    // confirmation (Storage::must_confirm()).
+    bool confirms() const { return must_confirm_; }
+    // Returns the commits on which a response without its own commit depends. If confirms() is true,
+    // enqueues a confirmation, and the response depends on it.
+    CommitDependency current();
     // Returns a dependency that is done when all commits up to now have been written.
     CommitDependency all_written() const { return {last_, Durability::written}; }
     // Returns a dependency on all commits up to now, including deferred ones. For this dependency,
@@ -72,6 +79,8 @@ public:
     std::optional<std::chrono::milliseconds> may_defer_for(BootTime now);
 
 private:
+    CommitDependency earlier() const;
+
     struct Reservation {
         CommitNumber commit = 0;
         ReservedNumbers numbers;
@@ -79,6 +88,7 @@ private:
 
     Storage& storage_;
     const Durability max_durability_;
+    const bool must_confirm_;
     CommitNumber last_ = 0;
     // The last commit that must be synced, and the last commit that must at least be written.
     CommitNumber last_durable_ = 0;

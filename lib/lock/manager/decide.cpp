@@ -33,6 +33,13 @@ Durability durability_of(const Event& event, Durability decided) {
     return lazy ? Durability::deferred : decided;
 }
 
+// Returns the dependency of a refusal if responses must be confirmed: a refusal then waits even for
+// a commit that is deferred otherwise.
+CommitDependency confirmed_refusal(CommitDependency dependency) {
+    dependency.durability = std::max(dependency.durability, Durability::written);
+    return dependency;
+}
+
 bool is_acquire(const Event& event) {
     const auto* request = std::get_if<Request>(&event);
     return request != nullptr && std::holds_alternative<Acquire>(*request);
@@ -92,13 +99,18 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredAction
     // A deferred response depends on no commit.
     if (after.dependency.durability == Durability::deferred) after.dependency.kept = 0;
     distribute(ticket, dependency, after);
+    if (commits.confirms() && after.own && !*after.own) {
+        after.dependency = confirmed_refusal(dependency);
+    }
     // A repeated OpenSession is answered after the opening of the session is written; it need not
     // be synced.
-    if (!changed && after.own && *after.own && std::holds_alternative<SessionInfo>(**after.own)) {
+    if (!changed && !commits.confirms() && after.own && *after.own &&
+        std::holds_alternative<SessionInfo>(**after.own)) {
         after.dependency = {commits.last_kept(), Durability::written};
     }
     // Notices that a session already has may come from commits that are not written yet.
-    if (after.own && *after.own && std::holds_alternative<Notices>(**after.own)) {
+    if (!commits.confirms() && after.own && *after.own &&
+        std::holds_alternative<Notices>(**after.own)) {
         after.dependency = commits.all_written();
     }
     stalls.decided(now.boot, table.has_sessions());
@@ -136,8 +148,8 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
         ROCKLOCK_ASSERT(asked.ticket == own && !after.own);
         after.history = asked;
         // The history is read from the storage, and the end of the grant may still be a deferred
-        // commit.
-        after.dependency = commits.all_written();
+        // commit. A confirmation is the last commit.
+        if (!commits.confirms()) after.dependency = commits.all_written();
     }
     const bool slow = !decision.slow.empty() && options.on_slow_wait;
     if (decision.lost.empty() && decision.wanted.empty() && decision.answered.empty() && !slow) {
@@ -160,7 +172,8 @@ void LockManager::Core::complete(Pending to, Result<Answer> answer,
     if (to.caller != nullptr) {
         ROCKLOCK_ASSERT(!to.caller->answer && !to.done);
         to.caller->answer = std::move(answer);
-        to.caller->dependency = dependency;
+        const bool confirmed = !*to.caller->answer && commits.confirms();
+        to.caller->dependency = confirmed ? confirmed_refusal(dependency) : dependency;
         after.wake.push_back(&to.caller->parker);
         return;
     }
@@ -170,9 +183,10 @@ void LockManager::Core::complete(Pending to, Result<Answer> answer,
     }
     ROCKLOCK_ASSERT(to.done != nullptr);
     Delivery delivery;
-    delivery.dependency = dependency;
+    const bool confirmed = !answer && commits.confirms();
+    delivery.dependency = confirmed ? confirmed_refusal(dependency) : dependency;
     delivery.done = std::move(to.done);
-    const bool at_once = !answer;
+    const bool at_once = !answer && !confirmed;
     delivery.answer = std::move(answer);
     if (at_once) {
         deliveries.add_ready(std::move(delivery));
@@ -252,11 +266,13 @@ std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(Defer
     }
     ROCKLOCK_ASSERT(after.own.has_value());
     Result<Answer>& own = *after.own;
-    // A refusal depends only on decided state, so its response waits for no commit. If the decision
-    // has a batch, this batch is written together with the next one.
-    if (!own) after.dependency = {after.dependency.number, Durability::deferred};
+    // A refusal depends only on decided state, so its response waits for no commit, except for a
+    // confirmation. If the decision has a batch, this batch is written together with the next one.
+    if (!own && !must_confirm) {
+        after.dependency = {after.dependency.number, Durability::deferred};
+    }
     auto done = write_later(after.dependency);
-    if (!done && own) return Result<Answer>(std::move(done).error());
+    if (!done && (own || must_confirm)) return Result<Answer>(std::move(done).error());
     note_answered(after, own);
     return std::move(own);
 }
@@ -277,7 +293,7 @@ Result<Answer> LockManager::Core::await(Caller& caller, Ticket ticket,
     }
     caller.parker.park();
     ROCKLOCK_ASSERT(caller.answer.has_value());
-    if (!*caller.answer) return *std::move(caller.answer);
+    if (!*caller.answer && !must_confirm) return *std::move(caller.answer);
     if (auto done = durable(caller.dependency); !done) return std::move(done).error();
     return *std::move(caller.answer);
 }

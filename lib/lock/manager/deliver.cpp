@@ -69,7 +69,7 @@ void LockManager::Core::decide_and_register(const Event& event, Ticket ticket,
         deliveries.add_committing(std::move(delivery));
     } else if (after.own) {
         const bool lazily = after.dependency.durability == Durability::deferred;
-        const bool at_once = !*after.own || lazily;
+        const bool at_once = (!*after.own && !commits.confirms()) || lazily;
         Delivery delivery;
         delivery.done = std::move(done);
         delivery.dependency = after.dependency;
@@ -237,7 +237,7 @@ void LockManager::Core::deliver(Delivery& delivery) {
     if (failure && rests) {
         fail(*failure);
         if (delivery.done) {
-            const bool refused = delivery.answer && !*delivery.answer;
+            const bool refused = delivery.answer && !*delivery.answer && !must_confirm;
             delivery.done(refused ? *std::move(delivery.answer) : Result<Answer>(*failure));
         }
         return;

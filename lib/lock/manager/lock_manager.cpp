@@ -259,12 +259,16 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
         core_->check_time(after);
         known = core_->table.session(session, core_->view_time());
         core_->table.note_proof(session, std::nullopt);
-        dependency = core_->commits.all_written();
+        dependency = known ? core_->commits.all_written() : core_->commits.current();
     }
     core_->finish(after);
     if (known) known->secret = secret;
-    if (known || known.error().code != ErrorCode::session_not_found) return known;
+    // A session that exists is confirmed by the call that follows.
+    if (known) return known;
+    const bool not_found = known.error().code == ErrorCode::session_not_found;
+    if (!not_found && !core_->must_confirm) return known;
     if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
+    if (!not_found) return known;
     return past_session_error(core_->storage, session);
 }
 
@@ -276,8 +280,12 @@ void LockManager::note_token(const SessionId& session, Token token) {
 
 bool LockManager::holds(const SessionId& session, std::string_view resource, Mode mode) {
     if (core_->fork_check.in_child()) return false;
-    MutexLock lock(core_->mutex);
-    return !core_->failed && core_->table.holds(session, resource, mode, core_->view_time());
+    bool held = false;
+    {
+        MutexLock lock(core_->mutex);
+        held = !core_->failed && core_->table.holds(session, resource, mode, core_->view_time());
+    }
+    return held && core_->storage.confirm().has_value();
 }
 
 std::vector<LockClass> LockManager::classes() {

@@ -178,10 +178,10 @@ public:
 
 // Threads:    thread-safe.
 // Durability: as requested for each commit; see Durability.
-// Errors:     the store fails permanently if a write or a sync fails, or if a read finds damage in
-//             the families `meta` or `locks`. Every later commit then fails with that error
-//             (io_error, no_space or corrupt) until the store is opened again. Reads continue to
-//             work.
+// Errors:     the store fails permanently if a write or a sync fails, if a read finds damage in
+//             the families `meta` or `locks`, or if another process has taken over the store. Every
+//             later commit then fails with that error (io_error, no_space, corrupt or
+//             not_the_manager) until the store is opened again. Reads continue to work.
 class ROCKLOCK_API Storage {
 public:
     Storage() = default;
@@ -209,7 +209,8 @@ public:
     // that is not deferred.
     //
     // Errors: io_error, no_space, corrupt, closing; store_in_use in a child of the process that
-    //         opened the store. A refused batch is not an error; see its Verdict.
+    //         opened the store; not_the_manager if another process has taken over the store. A
+    //         refused batch is not an error; see its Verdict.
     virtual Result<void> wait(CommitNumber number, Durability durability) = 0;
 
     // Makes the commit, and therefore every earlier one, durable. wait() may block other writers
@@ -227,6 +228,19 @@ public:
     // Returns whether a commit must wait for a device before it is durable. False for a store in
     // memory.
     virtual bool syncs() const { return true; }
+
+    // Returns whether another process can take over the store without the knowledge of this one, so
+    // that what this process reads may be out of date. An answer that contains such data, and that
+    // depends on no commit after the request, must wait for confirm().
+    virtual bool must_confirm() const { return false; }
+    // Confirms that no other process had taken over the store when confirm() was called: everything
+    // that was read before the call was up to date. The confirmation is a durable commit of an
+    // empty batch; one commit confirms all answers that wait for it. Returns immediately if
+    // must_confirm() is false.
+    //
+    // Errors: as wait(); not_the_manager if another process has taken over the store. The store
+    //         then fails permanently.
+    Result<void> confirm();
 
     // Calls enqueue() and wait(). If the batch has preconditions or `not_after`, `deferred` is
     // treated as `written`. Errors: those of wait(), and the error in the Verdict.
