@@ -59,6 +59,9 @@ constexpr std::array mutants{
     Known{Mutant::lease_end_ignored, "lease_end_ignored"},
     Known{Mutant::hang_up_revokes, "hang_up_revokes"},
     Known{Mutant::synced_damage_recovered, "synced_damage_recovered"},
+    Known{Mutant::epoch_not_compared, "epoch_not_compared"},
+    Known{Mutant::commit_number_not_compared, "commit_number_not_compared"},
+    Known{Mutant::read_not_confirmed, "read_not_confirmed"},
 };
 
 constexpr Mutant none{0};

@@ -108,6 +108,13 @@ enum class Mutant : std::uint8_t {
     hang_up_revokes = 44,
     // Damage in a synced part of a log is treated as a write that was torn by a power failure.
     synced_damage_recovered = 45,
+
+    // A commit to etcd does not check that this node is still the manager.
+    epoch_not_compared = 46,
+    // A commit to etcd does not check that it follows the last one.
+    commit_number_not_compared = 47,
+    // An answer from memory of a store on etcd is not confirmed.
+    read_not_confirmed = 48,
 };
 
 #ifdef ROCKLOCK_MUTANTS

@@ -123,6 +123,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
                      "would be answered before their changes are written");
     }
     if (auto checked = check_retention(options.retention); !checked) return checked.error();
+    // A commit is durable when it is written, and a durable commit is also a confirmation.
+    if (storage->must_confirm()) options.durability = Durability::durable;
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
     auto state =
         std::make_unique<State>(State{clock, std::move(storage), {}, {}, {}, {}, {}, {}, {}});

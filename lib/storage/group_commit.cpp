@@ -186,9 +186,9 @@ bool GroupCommit::done(CommitNumber number, Durability durability) const {
            failed_.load(std::memory_order_acquire);
 }
 
-// Leads rounds until the leader's own commit is done and either another thread leads or no leader is
-// needed. The own commit is usually in `group`. It is in a later group if the engine has no room for
-// all commits that were queued before it.
+// Leads rounds until the leader's own commit is done and either another thread leads or no leader
+// is needed. The own commit is usually in `group`. It is in a later group if the engine has no room
+// for all commits that were queued before it.
 Result<void> GroupCommit::lead(Group group, CommitNumber own, Durability durability) {
     const bool may_sync = durability != Durability::deferred;
     // Whether the own commit is not done.

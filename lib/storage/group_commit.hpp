@@ -170,8 +170,8 @@ private:
     // Removes the parked waiters with completed commits and returns them.
     WaiterList take_done() ROCKLOCK_REQUIRES(mutex_);
     bool sync_parked() const ROCKLOCK_REQUIRES(mutex_);
-    Outcome finish_round(const Group& group, const Result<void>& written, bool owed,
-                         bool hand_over) ROCKLOCK_REQUIRES(mutex_);
+    Outcome finish_round(const Group& group, const Result<void>& written, bool owed, bool hand_over)
+        ROCKLOCK_REQUIRES(mutex_);
     void fail_now(const Error& error) ROCKLOCK_REQUIRES(mutex_);
     Error failure_error() const ROCKLOCK_EXCLUDES(mutex_);
 

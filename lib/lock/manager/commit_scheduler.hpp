@@ -42,8 +42,8 @@ public:
     // Returns whether a response that depends on no commit after its request must wait for a
     // confirmation (Storage::must_confirm()).
     bool confirms() const { return must_confirm_; }
-    // Returns the commits on which a response without its own commit depends. If confirms() is true,
-    // enqueues a confirmation, and the response depends on it.
+    // Returns the commits on which a response without its own commit depends. If confirms() is
+    // true, enqueues a confirmation, and the response depends on it.
     CommitDependency current();
     // Returns a dependency that is done when all commits up to now have been written.
     CommitDependency all_written() const { return {last_, Durability::written}; }

@@ -66,7 +66,7 @@ struct DeleteRange {
 // Reads the keys in [key, end), or only `key` if `end` is empty.
 struct Range {
     std::string key;
-    std::string end;
+    std::string end{};
     // The maximum number of keys; 0 means no limit.
     std::int64_t limit = 0;
     // The revision to read at; 0 means the newest one.
@@ -91,6 +91,9 @@ struct RangeResponse {
     std::vector<KeyValue> kvs;
     // Whether more keys exist than `limit` allowed.
     bool more = false;
+
+    // Returns the first key, or null if there is none.
+    const KeyValue* first() const { return kvs.empty() ? nullptr : &kvs.front(); }
 };
 
 struct TxnResponse {

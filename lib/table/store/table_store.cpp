@@ -9,6 +9,7 @@
 #include "base/bytes.hpp"
 #include "table/rehearsal/rehearsed_tables.hpp"
 #include "table/schema/validation.hpp"
+#include "table/store/confirmed_tables.hpp"
 
 namespace rocklock {
 
@@ -36,6 +37,9 @@ Result<std::unique_ptr<TableService>> open_tables(Storage& storage, Clock& clock
     auto store = std::make_unique<table::TableStore>(storage, clock, options);
     if (auto opened = store->open(); !opened) return std::move(opened).error();
     std::unique_ptr<TableService> tables = std::move(store);
+    if (storage.must_confirm()) {
+        tables = std::make_unique<table::ConfirmedTables>(std::move(tables), storage);
+    }
     if (!rehearsal.is_on()) return tables;
     return std::unique_ptr<TableService>(
         std::make_unique<table::RehearsedTables>(std::move(tables), clock, options));

@@ -1,0 +1,61 @@
+// A store on a cluster of etcd, which several nodes can open, one at a time.
+//
+// The node that has the store open is its manager. If it ends or loses its connection to etcd,
+// another node can open the store and continues with the same sessions, grants and items. Each
+// commit is one transaction of etcd, which succeeds only if this node is still the manager. A
+// manager that was replaced can therefore change nothing, even if it was paused and does not know
+// of its successor. Answers from memory are confirmed (Storage::must_confirm()).
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <rocklock/clock.hpp>
+#include <rocklock/export.hpp>
+#include <rocklock/result.hpp>
+#include <rocklock/storage/storage.hpp>
+
+namespace rocklock {
+
+struct EtcdOptions {
+    // The name of this node, which other nodes and users see. If empty, the name of the host.
+    std::string node;
+    // The address at which this node accepts other nodes, as "host:port"; empty if it accepts none.
+    std::string address;
+    // The time after which another node can become the manager if this one ends without closing the
+    // store. At least 2 s, which is the minimum of etcd; at most 60 s.
+    std::chrono::milliseconds lead_ttl{3'000};
+    // The maximum time that the open waits to become the manager. With 0, it fails at once if
+    // another node is the manager.
+    std::chrono::milliseconds lead_timeout{0};
+    // The maximum time that a commit waits for etcd. After this time the store fails permanently
+    // with `indeterminate`.
+    std::chrono::milliseconds timeout{10'000};
+    // For TLS, files in PEM format: the authority that has signed the certificates of etcd (if
+    // empty, the authorities of the system), and the certificate of this client and its key (if
+    // empty, none is sent).
+    std::string ca_file;
+    std::string cert_file;
+    std::string key_file;
+    // The user and the password, if etcd requires authentication.
+    std::string user;
+    std::string password;
+};
+
+// Returns whether `location` is the URL of a store on etcd, and not a directory.
+ROCKLOCK_API bool is_etcd_url(const std::string& location);
+
+// Becomes the manager of a store on etcd, and opens it. `url` has the form
+// etcd://HOST:PORT[,HOST:PORT...][/PREFIX][?tls]; the default of PREFIX is "rocklock". If there is
+// no store, creates an empty one. Close the store so that another node can take over at once.
+//
+// Errors: invalid_argument (the URL or an option), store_in_use (another node is the manager;
+// facts:
+//         manager), unreachable (no member of etcd answers), access_denied, newer_format, corrupt,
+//         no_space, io_error, indeterminate (etcd did not answer in time).
+ROCKLOCK_API Result<std::unique_ptr<Storage>> open_etcd_storage(const std::string& url,
+                                                                Clock& clock,
+                                                                const EtcdOptions& options = {});
+
+}  // namespace rocklock

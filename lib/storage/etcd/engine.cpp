@@ -1,0 +1,158 @@
+#include "storage/etcd/engine.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "base/assert.hpp"
+#include "base/mutant.hpp"
+#include "storage/etcd/fold.hpp"
+#include "storage/etcd/lead_record.hpp"
+
+namespace rocklock::etcd {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// The pause before a request is sent again that no member has accepted.
+constexpr milliseconds retry_pause{50};
+
+// Returns whether a request that failed with this error is repeated.
+bool is_temporary(ErrorCode code) {
+    return code == ErrorCode::unreachable || code == ErrorCode::indeterminate;
+}
+
+Error replaced(const KeyValue* lead) {
+    return other_manager(ErrorCode::not_the_manager,
+                         lead != nullptr ? decode_lead(lead->value) : LeadRecord());
+}
+
+}  // namespace
+
+Result<void> EtcdEngine::continue_after(const std::optional<std::string>& commit) {
+    last_value_ = commit;
+    last_ = {};
+    if (!commit) return {};
+    const auto record = decode_commit(*commit);
+    if (!record) {
+        return Error(ErrorCode::corrupt, "the key " + layout_.commit() +
+                                             " in etcd does not contain a commit: was it changed "
+                                             "by another program?");
+    }
+    last_ = *record;
+    return {};
+}
+
+Result<std::optional<std::uint64_t>> EtcdEngine::version(Family family, std::string_view key) {
+    if (const auto* const known = known_.find(family, key)) return *known;
+    const auto value = copy_.get(family, key);
+    if (!value) return value.error();
+    std::optional<std::uint64_t> version;
+    if (*value) version = version_of(**value);
+    known_.keep(family, key, version);
+    return version;
+}
+
+Result<void> EtcdEngine::write(std::span<Batch* const> batches, bool /*sync*/) {
+    auto operations = fold(layout_, batches);
+    CommitRecord next;
+    next.number = last_.number + 1;
+    next.epoch = leadership_.epoch();
+    if (auto done = commit(std::move(operations), next); !done) return done;
+    return apply(batches);
+}
+
+// Writes the operations and the commit record in one transaction.
+Result<void> EtcdEngine::commit(std::vector<Operation> operations, CommitRecord next) {
+    Txn txn;
+    if (!mutated(Mutant::epoch_not_compared)) txn.compares.push_back(leadership_.is_manager());
+    if (last_value_) {
+        txn.compares.push_back({layout_.commit(), *last_value_});
+    } else {
+        txn.compares.push_back({layout_.commit(), Revision{0}});
+    }
+    if (mutated(Mutant::commit_number_not_compared)) txn.compares.pop_back();
+    const std::string written = encode(next);
+    txn.success = std::move(operations);
+    txn.success.push_back(Put{layout_.commit(), written});
+    txn.failure.push_back(Range{.key = layout_.lead()});
+    txn.failure.push_back(Range{.key = layout_.commit()});
+
+    const auto began = steady_clock::now();
+    auto done = until_known([&](milliseconds timeout) -> Result<void> {
+        const auto response = client_.txn(txn, timeout);
+        return response ? outcome(*response, written) : response.error();
+    });
+    times_.add(steady_clock::now() - began);
+    if (!done) return done;
+    last_ = next;
+    last_value_ = written;
+    return {};
+}
+
+// Determines whether the transaction has been executed, now or in an earlier attempt.
+Result<void> EtcdEngine::outcome(const TxnResponse& response, const std::string& written) const {
+    if (response.succeeded) return {};
+    ROCKLOCK_ASSERT(response.ranges.size() == 2);
+    const auto* const lead = response.ranges.front().first();
+    const auto* const commit = response.ranges.back().first();
+    if (commit != nullptr && commit->value == written) return {};
+    if (lead == nullptr || lead->create_revision != leadership_.epoch()) return replaced(lead);
+    return Error(ErrorCode::corrupt, "the key " + layout_.commit() +
+                                         " in etcd was changed by another program, although this "
+                                         "process is the manager");
+}
+
+// Nothing is read from the member that answers unless a majority of the members has confirmed that
+// the read is current, because the read is linearizable.
+Result<void> EtcdEngine::sync() {
+    if (mutated(Mutant::read_not_confirmed)) return {};
+    return until_known([&](milliseconds timeout) -> Result<void> {
+        const auto lead = client_.range({.key = layout_.lead()}, timeout);
+        if (!lead) return lead.error();
+        const auto* const found = lead->first();
+        if (found == nullptr || found->create_revision != leadership_.epoch()) {
+            return replaced(found);
+        }
+        return {};
+    });
+}
+
+// Repeats a request until its outcome is known. If the time is over, fails with `indeterminate`.
+Result<void> EtcdEngine::until_known(
+    const std::function<Result<void>(milliseconds timeout)>& request) const {
+    const auto until = steady_clock::now() + settings_.timeout;
+    for (;;) {
+        const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+        auto done = request(std::clamp(left, milliseconds{1}, settings_.attempt_timeout));
+        if (done || !is_temporary(done.error().code)) return done;
+        if (steady_clock::now() >= until) {
+            return Error(ErrorCode::indeterminate,
+                         "etcd has not answered for " + std::to_string(settings_.timeout.count()) +
+                             " ms, and it is unknown whether the last commit was made: " +
+                             done.error().message);
+        }
+        if (done.error().code == ErrorCode::unreachable) std::this_thread::sleep_for(retry_pause);
+    }
+}
+
+// Writes the committed batches into the copy. The strings are moved out of the batches.
+Result<void> EtcdEngine::apply(std::span<Batch* const> batches) {
+    Batch all;
+    for (Batch* const batch : batches) {
+        for (Write& write : batch->writes) {
+            known_.replace(write.family, write.key,
+                           write.value ? std::optional(version_of(*write.value))
+                                       : std::optional<std::uint64_t>());
+            all.writes.push_back(std::move(write));
+        }
+    }
+    return copy_.commit(std::move(all), Durability::written);
+}
+
+// Another node may become the manager at once.
+void EtcdEngine::failed(const Error& /*error*/) { leadership_.give_up(); }
+
+}  // namespace rocklock::etcd

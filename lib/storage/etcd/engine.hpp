@@ -1,0 +1,89 @@
+// The engine of a store on etcd: writes each group of batches as one transaction.
+//
+// The transaction succeeds only if this node is still the manager and no other commit was made
+// since the last one (layout.hpp). If its outcome is unknown, because a response was lost, it is
+// sent again. The value of the key `commit` then shows whether an earlier attempt was executed, so
+// no group is written twice.
+//
+// Committed groups are also written to the copy, a store of this process from which all reads are
+// answered. The copy contains only what was committed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <rocklock/storage/storage.hpp>
+
+#include "base/timings.hpp"
+#include "storage/etcd/client.hpp"
+#include "storage/etcd/layout.hpp"
+#include "storage/etcd/leadership.hpp"
+#include "storage/group_commit.hpp"
+#include "storage/recent_versions.hpp"
+
+namespace rocklock::etcd {
+
+// Threads:  as Engine.
+// Lifetime: the references must outlive the object.
+class EtcdEngine final : public Engine {
+public:
+    struct Settings {
+        // The maximum time of one attempt, and of all attempts of one transaction.
+        std::chrono::milliseconds attempt_timeout{2'000};
+        std::chrono::milliseconds timeout{10'000};
+    };
+
+    EtcdEngine(Client& client, Layout layout, Leadership& leadership, Storage& copy,
+               Settings settings)
+        : client_(client),
+          layout_(std::move(layout)),
+          leadership_(leadership),
+          copy_(copy),
+          settings_(settings) {}
+
+    // Must be called before the first write. `commit` is the value of the key `commit`, which the
+    // copy shows; nullopt if there is no store.
+    Result<void> continue_after(const std::optional<std::string>& commit);
+
+    Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) override;
+    Result<void> write(std::span<Batch* const> batches, bool sync) override;
+    // Confirms that this node is the manager.
+    Result<void> sync() override;
+    Room room() const override { return {max_writes, max_bytes}; }
+    void failed(const Error& error) override;
+
+    // Returns the durations of the transactions.
+    Histogram transaction_times() const { return times_.snapshot(); }
+
+    // The limits of a transaction: one operation is the commit record, and etcd permits 128 by
+    // default. The size is limited to 1.5 MiB, including the encoding.
+    static constexpr std::size_t max_writes = 127;
+    static constexpr std::size_t max_bytes = std::size_t{1} << 20;
+
+private:
+    Result<void> commit(std::vector<Operation> operations, CommitRecord next);
+    Result<void> outcome(const TxnResponse& response, const std::string& written) const;
+    Result<void> until_known(
+        const std::function<Result<void>(std::chrono::milliseconds timeout)>& request) const;
+    Result<void> apply(std::span<Batch* const> batches);
+
+    Client& client_;
+    const Layout layout_;
+    Leadership& leadership_;
+    Storage& copy_;
+    const Settings settings_;
+    CommitRecord last_;
+    // The value of the key `commit`; nullopt before the first commit of the store.
+    std::optional<std::string> last_value_;
+    RecentVersions known_;
+    Timings times_;
+};
+
+}  // namespace rocklock::etcd

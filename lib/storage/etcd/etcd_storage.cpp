@@ -1,0 +1,238 @@
+#include "storage/etcd/etcd_storage.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "base/assert.hpp"
+#include "base/bytes.hpp"
+#include "base/fork.hpp"
+#include "base/random.hpp"
+#include "storage/etcd/engine.hpp"
+#include "storage/etcd/layout.hpp"
+#include "storage/etcd/leadership.hpp"
+#include "storage/etcd/load_copy.hpp"
+#include "storage/group_commit.hpp"
+#include "storage/rocksdb_reader.hpp"
+
+namespace rocklock::etcd {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// The format of the keys and values, as of a store on a disk.
+constexpr std::uint32_t format = 2;
+constexpr milliseconds request_timeout{2'000};
+// The maximum time of a request for many values.
+constexpr milliseconds load_timeout{30'000};
+
+class EtcdStorage final : public Storage {
+public:
+    EtcdStorage(std::unique_ptr<Client> client, const std::string& prefix, Clock& clock,
+                const EtcdOptions& options)
+        : client_(std::move(client)),
+          clock_(clock),
+          layout_(prefix),
+          copy_(make_memory_storage(clock)),
+          leadership_(std::make_unique<Leadership>(
+              *client_, layout_, clock,
+              Leadership::Settings{options.node, options.address, options.lead_ttl, request_timeout,
+                                   options.timeout})),
+          engine_(*client_, layout_, *leadership_, *copy_, {request_timeout, options.timeout}),
+          group_(engine_, clock, true) {}
+    EtcdStorage(const EtcdStorage&) = delete;
+    EtcdStorage& operator=(const EtcdStorage&) = delete;
+    ~EtcdStorage() override;
+
+    // Must be called first. Errors: as open_etcd_storage().
+    Result<void> open(milliseconds lead_timeout);
+
+    CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {
+        if (fork_check_.in_child()) return 0;
+        return group_.enqueue(std::move(batch), durability, verdict);
+    }
+    Result<void> wait(CommitNumber number, Durability durability) override {
+        if (fork_check_.in_child()) return not_ours();
+        return group_.wait(number, durability);
+    }
+    bool done(CommitNumber number, Durability durability) const override {
+        return fork_check_.in_child() || group_.done(number, durability);
+    }
+    bool must_confirm() const override { return true; }
+    std::unique_ptr<Snapshot> snapshot() const override {
+        if (fork_check_.in_child()) return make_no_snapshot(not_ours());
+        return copy_->snapshot();
+    }
+    Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+        if (fork_check_.in_child()) return not_ours();
+        return copy_->get(family, key);
+    }
+    CachedValue get_cached(Family family, std::string_view key,
+                           std::size_t max_bytes) const override {
+        if (fork_check_.in_child()) return {};
+        return copy_->get_cached(family, key, max_bytes);
+    }
+    std::optional<Error> failure() const override {
+        if (fork_check_.in_child()) return not_ours();
+        return group_.failure();
+    }
+    bool suspect() const override { return false; }
+    Result<void> mark_sound() override { return {}; }
+    StorageStatistics statistics() const override {
+        StorageStatistics statistics;
+        if (!fork_check_.in_child()) statistics.syncs = engine_.transaction_times();
+        return statistics;
+    }
+    Result<void> close() override;
+
+private:
+    Result<Leadership::Won> become_manager(milliseconds timeout);
+    Result<void> check_format();
+    Result<void> write_first_meta(std::uint64_t cluster_id);
+    Error not_ours() const;
+
+    std::unique_ptr<Client> client_;
+    Clock& clock_;
+    const Layout layout_;
+    ForkCheck fork_check_;
+    const pid_t opened_by_ = getpid();
+    const std::unique_ptr<Storage> copy_;
+    std::unique_ptr<Leadership> leadership_;
+    EtcdEngine engine_;
+    GroupCommit group_;
+};
+
+EtcdStorage::~EtcdStorage() {
+    if (fork_check_.in_child()) {
+        // The threads of these objects exist only in the parent process.
+        std::ignore = leadership_.release();
+        std::ignore = client_.release();
+        return;
+    }
+    // The renewal must end before the members that it uses are destroyed.
+    leadership_->end_renewal();
+}
+
+Result<void> EtcdStorage::open(milliseconds lead_timeout) {
+    auto won = become_manager(lead_timeout);
+    if (!won) return std::move(won).error();
+    leadership_->start([this](const Error& error) { group_.fail(error); });
+    auto loaded = load_copy(*client_, layout_, won->revision, *copy_, load_timeout);
+    if (!loaded) return loaded;
+    if (auto done = engine_.continue_after(won->commit); !done) return done;
+    auto checked = won->commit ? check_format() : write_first_meta(won->cluster_id);
+    if (!checked) return checked;
+    return leadership_->set_ready();
+}
+
+Result<Leadership::Won> EtcdStorage::become_manager(milliseconds timeout) {
+    const auto until = steady_clock::now() + timeout;
+    while (true) {
+        auto outcome = leadership_->campaign();
+        if (!outcome) return std::move(outcome).error();
+        if (auto* const won = std::get_if<Leadership::Won>(&*outcome)) return std::move(*won);
+        const auto& lost = std::get<Leadership::Lost>(*outcome);
+        const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+        if (left <= milliseconds{0}) return other_manager(ErrorCode::store_in_use, lost.manager);
+        leadership_->await_vacancy(lost.revision, left);
+    }
+}
+
+Result<void> EtcdStorage::check_format() {
+    const auto stored = copy_->get(Family::meta, "format");
+    if (!stored) return stored.error();
+    Reader reader(*stored ? **stored : std::string_view());
+    reader.u64();
+    const auto number = reader.u32();
+    if (!number || *number == 0) {
+        return Error(ErrorCode::corrupt,
+                     "the store " + layout_.prefix() + " in etcd has no record of its format");
+    }
+    if (*number > format) {
+        return Error(ErrorCode::newer_format, "the store " + layout_.prefix() +
+                                                  " in etcd has format " + std::to_string(*number) +
+                                                  "; this version knows up to " +
+                                                  std::to_string(format));
+    }
+    return {};
+}
+
+Result<void> EtcdStorage::write_first_meta(std::uint64_t cluster_id) {
+    Batch batch;
+    const auto add = [&](const char* key, auto append) {
+        std::string value;
+        append_u64(value, 1);
+        append(value);
+        batch.writes.push_back({Family::meta, key, std::move(value)});
+    };
+    add("format", [](std::string& value) { append_u32(value, format); });
+    add("store", [](std::string& value) {
+        for (const std::uint8_t byte : random_bytes<16>()) append_u8(value, byte);
+    });
+    add("created", [&](std::string& value) {
+        const auto now = clock_.now().wall.time_since_epoch().count();
+        append_u64(value, static_cast<std::uint64_t>(now));
+    });
+    add("epoch", [](std::string& value) { append_u64(value, 0); });
+    add("etcd origin", [&](std::string& value) { append_u64(value, cluster_id); });
+    return commit(std::move(batch), Durability::durable);
+}
+
+Result<void> EtcdStorage::close() {
+    if (fork_check_.in_child()) return not_ours();
+    auto closed = group_.close();
+    leadership_->resign();
+    return closed;
+}
+
+Error EtcdStorage::not_ours() const {
+    Error error(ErrorCode::store_in_use, "the store was opened before a fork, by process " +
+                                             std::to_string(opened_by_) +
+                                             "; only that process may use it");
+    error.pid = opened_by_;
+    return error;
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+    return name.data();
+}
+
+Result<void> check_options(const EtcdOptions& options) {
+    if (options.lead_ttl < std::chrono::seconds{2} || options.lead_ttl > std::chrono::minutes{1}) {
+        return Error(ErrorCode::invalid_argument, "the TTL of the manager is " +
+                                                      std::to_string(options.lead_ttl.count()) +
+                                                      " ms: it must be 2 s to 60 s");
+    }
+    if (options.timeout <= milliseconds{0} || options.lead_timeout < milliseconds{0}) {
+        return Error(ErrorCode::invalid_argument,
+                     "the timeouts of a store on etcd must not be negative, and its timeout for "
+                     "commits must not be zero");
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Storage>> open_storage(std::unique_ptr<Client> client,
+                                              const std::string& prefix, Clock& clock,
+                                              const EtcdOptions& options) {
+    if (auto checked = check_options(options); !checked) return std::move(checked).error();
+    EtcdOptions chosen = options;
+    if (chosen.node.empty()) chosen.node = host_name();
+    auto storage = std::make_unique<EtcdStorage>(std::move(client), prefix, clock, chosen);
+    if (auto opened = storage->open(options.lead_timeout); !opened) {
+        [[maybe_unused]] const auto closed = storage->close();
+        return std::move(opened).error();
+    }
+    return std::unique_ptr<Storage>(std::move(storage));
+}
+
+}  // namespace rocklock::etcd
