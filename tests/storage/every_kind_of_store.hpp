@@ -22,16 +22,18 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "base/bytes.hpp"
+#include "storage/etcd/etcd_storage.hpp"
+#include "support/fake_etcd.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing::contract {
 
 namespace data = boost::unit_test::data;
 
-enum class Kind { memory, faulty, rocksdb };
+enum class Kind { memory, faulty, rocksdb, etcd };
 
 inline std::ostream& operator<<(std::ostream& out, Kind kind) {
-    constexpr const char* names[] = {"memory", "faulty", "rocksdb"};
+    constexpr const char* names[] = {"memory", "faulty", "rocksdb", "etcd"};
     return out << names[static_cast<int>(kind)];
 }
 
@@ -48,6 +50,9 @@ struct Store {
             case Kind::rocksdb:
                 storage = open_rocksdb_storage(directory / "store", clock).value();
                 break;
+            case Kind::etcd:
+                storage = etcd::open_storage(cluster.connect(), "/rocklock/", clock, {}).value();
+                break;
         }
     }
 
@@ -55,6 +60,7 @@ struct Store {
 
     TemporaryDirectory directory;
     SimulatedClock clock;
+    FakeCluster cluster{clock};
     std::unique_ptr<Storage> storage;
 };
 
@@ -103,11 +109,11 @@ inline std::string listing(const Snapshot& snapshot, std::string_view first = ""
 
 #if defined(__SANITIZE_THREAD__)
 // The system's RocksDB is not built for the thread sanitizer, which would report data races in it.
-inline const auto every_kind = data::make({Kind::memory, Kind::faulty});
+inline const auto every_kind = data::make({Kind::memory, Kind::faulty, Kind::etcd});
 #else
-inline const auto every_kind = data::make({Kind::memory, Kind::faulty, Kind::rocksdb});
+inline const auto every_kind = data::make({Kind::memory, Kind::faulty, Kind::rocksdb, Kind::etcd});
 #endif
-inline const auto own_kinds = data::make({Kind::memory, Kind::faulty});
+inline const auto own_kinds = data::make({Kind::memory, Kind::faulty, Kind::etcd});
 
 inline void fill(Storage& storage, int count) {
     for (int i = 0; i < count; ++i) {
