@@ -62,6 +62,7 @@ constexpr std::array mutants{
     Known{Mutant::epoch_not_compared, "epoch_not_compared"},
     Known{Mutant::commit_number_not_compared, "commit_number_not_compared"},
     Known{Mutant::read_not_confirmed, "read_not_confirmed"},
+    Known{Mutant::part_counts_as_batch, "part_counts_as_batch"},
 };
 
 constexpr Mutant none{0};

@@ -115,6 +115,8 @@ enum class Mutant : std::uint8_t {
     commit_number_not_compared = 47,
     // An answer from memory of a store on etcd is not confirmed.
     read_not_confirmed = 48,
+    // A large batch whose parts are not all stored in etcd is applied by the next manager.
+    part_counts_as_batch = 49,
 };
 
 #ifdef ROCKLOCK_MUTANTS

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The pause before a request is sent again that no member has accepted.
+// The pause between two attempts of a request.
 constexpr milliseconds retry_pause{50};
 
 // Returns whether a request that failed with this error is repeated.
@@ -42,7 +42,7 @@ Result<void> EtcdEngine::continue_after(const std::optional<std::string>& commit
                                              "by another program?");
     }
     last_ = *record;
-    return {};
+    return last_.kind == CommitRecord::Kind::plain ? Result<void>() : resume_parts();
 }
 
 Result<std::optional<std::uint64_t>> EtcdEngine::version(Family family, std::string_view key) {
@@ -57,15 +57,20 @@ Result<std::optional<std::uint64_t>> EtcdEngine::version(Family family, std::str
 
 Result<void> EtcdEngine::write(std::span<Batch* const> batches, bool /*sync*/) {
     auto operations = fold(layout_, batches);
+    auto done = fits(operations) ? commit(std::move(operations), next_record())
+                                 : write_in_parts(operations);
+    return done ? apply(batches) : done;
+}
+
+CommitRecord EtcdEngine::next_record() const {
     CommitRecord next;
     next.number = last_.number + 1;
     next.epoch = leadership_.epoch();
-    if (auto done = commit(std::move(operations), next); !done) return done;
-    return apply(batches);
+    return next;
 }
 
 // Writes the operations and the commit record in one transaction.
-Result<void> EtcdEngine::commit(std::vector<Operation> operations, CommitRecord next) {
+Result<void> EtcdEngine::commit(std::vector<Operation> operations, const CommitRecord& next) {
     Txn txn;
     if (!mutated(Mutant::epoch_not_compared)) txn.compares.push_back(leadership_.is_manager());
     if (last_value_) {
@@ -124,6 +129,7 @@ Result<void> EtcdEngine::sync() {
 Result<void> EtcdEngine::until_known(
     const std::function<Result<void>(milliseconds timeout)>& request) const {
     const auto until = steady_clock::now() + settings_.timeout;
+    bool first = true;
     for (;;) {
         const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
         auto done = request(std::clamp(left, milliseconds{1}, settings_.attempt_timeout));
@@ -134,7 +140,9 @@ Result<void> EtcdEngine::until_known(
                              " ms, and it is unknown whether the last commit was made: " +
                              done.error().message);
         }
-        if (done.error().code == ErrorCode::unreachable) std::this_thread::sleep_for(retry_pause);
+        // The first failure is often that of a connection to a member that has ended, and the next
+        // member answers at once.
+        if (!std::exchange(first, false)) std::this_thread::sleep_for(retry_pause);
     }
 }
 

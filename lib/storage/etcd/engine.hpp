@@ -25,6 +25,7 @@
 #include "storage/etcd/client.hpp"
 #include "storage/etcd/layout.hpp"
 #include "storage/etcd/leadership.hpp"
+#include "storage/etcd/stage.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/recent_versions.hpp"
 
@@ -49,7 +50,8 @@ public:
           settings_(settings) {}
 
     // Must be called before the first write. `commit` is the value of the key `commit`, which the
-    // copy shows; nullopt if there is no store.
+    // copy shows; nullopt if there is no store. Completes or discards a large batch that an earlier
+    // manager has begun. Errors: those of write().
     Result<void> continue_after(const std::optional<std::string>& commit);
 
     Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) override;
@@ -62,13 +64,13 @@ public:
     // Returns the durations of the transactions.
     Histogram transaction_times() const { return times_.snapshot(); }
 
-    // The limits of a transaction: one operation is the commit record, and etcd permits 128 by
-    // default. The size is limited to 1.5 MiB, including the encoding.
-    static constexpr std::size_t max_writes = 127;
-    static constexpr std::size_t max_bytes = std::size_t{1} << 20;
-
 private:
-    Result<void> commit(std::vector<Operation> operations, CommitRecord next);
+    CommitRecord next_record() const;
+    Result<void> commit(std::vector<Operation> operations, const CommitRecord& next);
+    Result<void> write_in_parts(std::span<const Operation> operations);
+    Result<void> apply_parts(std::span<const Operation> operations, std::size_t applied);
+    Result<void> resume_parts();
+    Result<std::string> read_parts(std::uint64_t batch) const;
     Result<void> outcome(const TxnResponse& response, const std::string& written) const;
     Result<void> until_known(
         const std::function<Result<void>(std::chrono::milliseconds timeout)>& request) const;
