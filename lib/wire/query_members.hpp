@@ -1,4 +1,5 @@
-// The members of queries and their replies, for lock_members.hpp.
+// The functions describe() and describe_call() for queries and their replies. Include
+// lock_members.hpp, which explains and includes them.
 #pragma once
 
 #include <algorithm>
