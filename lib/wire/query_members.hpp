@@ -301,7 +301,7 @@ void describe(Codec& codec, T& backed_up) {
 
 // ---- Refusals ----
 
-// The facts of an error. The codec itself writes and reads the name and the message of the error.
+// The facts of an error. The callers write and read the name and the message of the error.
 template <typename Codec, A<Error> T>
 void describe_facts(Codec& codec, T& error) {
     codec.optional("Blockers", error.blockers);
