@@ -24,13 +24,15 @@ constexpr OptionRow rows[] = {
      "over TCP, offer the lock API only to clients that send the secret in this file", "serve"},
     {"peer-listen", "HOST:PORT",
      "also listen on this TCP address for relays on other hosts; can be repeated", "serve", true},
-    {"peer-nodes", "FILE", "file with the nodes whose relays can connect, and their rights",
-     "serve"},
+    {"peer-nodes", "FILE",
+     "file that lists the nodes whose relays can connect, and the rights of each node", "serve"},
     {"relay", "HOST:PORT",
      "forward the requests of all clients to the manager at this address, and open no store",
      "serve"},
     {"relay-timeout", "DURATION",
-     "maximum time for which a new client of a relay waits for the manager (default: 5s)", "serve"},
+     "for a relay: if the manager cannot be reached, the maximum time for which a new client waits "
+     "for it (default: 5s)",
+     "serve"},
     {"node", "NAME",
      "name that the relay sends to the manager for this host if no certificates are used (default: "
      "the host name)",
@@ -53,10 +55,13 @@ constexpr OptionRow rows[] = {
      "serve"},
     {"max-user-sessions", "N|auto", "maximum sessions of a user (default: auto)", "serve"},
     {"max-user-grants", "N|auto",
-     "maximum total of grants and waiting requests of a user (default: auto)", "serve"},
+     "maximum number of grants and waiting requests of a user, counted together (default: auto)",
+     "serve"},
     {"max-user-waiters", "N|auto", "maximum waiting requests of a user (default: auto)", "serve"},
     {"max-user-lock-bytes", "N|auto",
-     "maximum bytes of sessions, grants and waiting requests of a user (default: auto)", "serve"},
+     "maximum bytes of memory for the sessions, grants and waiting requests of a user (default: "
+     "auto)",
+     "serve"},
     {"max-user-connections", "N|auto",
      "maximum connections of a user (default: auto, three quarters of --max-connections)", "serve"},
     {"max-user-buffer-bytes", "N|auto",
@@ -67,8 +72,8 @@ constexpr OptionRow rows[] = {
      "maximum bytes of the tables and drafts of a user (default: auto)", "serve"},
     {"allow-shared-store", "", "serve a store even if other users can enter its directory",
      "serve"},
-    {"slow-wait", "DURATION", "log lock waits of more than this time; 0: none (default: 5s)",
-     "serve"},
+    {"slow-wait", "DURATION",
+     "log each wait for a lock that is longer than this time; 0: log none (default: 5s)", "serve"},
     {"reserve-bytes", "N",
      "bytes of disk space to reserve for releases and renewals; 0: none (default: 64000000)",
      "serve"},
@@ -77,11 +82,16 @@ constexpr OptionRow rows[] = {
      "serve"},
     {"log-file", "PATH", "write the log and all other output to this file", "serve"},
     {"max-log-bytes", "N",
-     "rename the log file to PATH.1 when it has this number of bytes (default: 10000000)", "serve"},
+     "when the log file would exceed this number of bytes, rename it to PATH.1 and begin a new "
+     "file "
+     "(default: 10000000)",
+     "serve"},
     {"history-age", "DURATION", "keep ended grants and sessions for this time (default: 24h)",
      "serve"},
     {"max-history-records", "N",
-     "keep at most this number of ended grants, and of ended sessions (default: 1000000)", "serve"},
+     "keep at most this number of ended grants, and at most this number of ended sessions "
+     "(default: 1000000)",
+     "serve"},
     {"draft-age", "DURATION", "keep drafts for this time (default: 30d)", "serve"},
     {"max-principal-drafts", "N", "maximum drafts of a principal, up to 1000 (default: 1000)",
      "serve"},
@@ -104,7 +114,8 @@ constexpr OptionRow rows[] = {
      "send a request or to read a response; 0: no limit (default: 60s)",
      "serve"},
     {"idle-exit", "DURATION",
-     "exit after this time with neither sessions nor requests (default: never)", "serve"},
+     "exit when the daemon has had no sessions and no requests for this time (default: never)",
+     "serve"},
     {"print-config", "", "print each setting with its source, and exit", "serve"},
     {"ready-fd", "N", "", "serve"},
 
@@ -118,8 +129,9 @@ constexpr OptionRow rows[] = {
     {"shared", "", "lock in mode read", "run", false, false, "s"},
     {"exclusive", "", "lock as with --to edit (the default)", "run", false, false, "x, e"},
     {"mode", "read|write|exclusive",
-     "mode of the lock; with several modes, as in write,read, the lock gets the first mode that "
-     "can be granted immediately; if none can, the last mode is requested",
+     "mode of the lock; with several modes, as in write,read, the lock gets the first one that can "
+     "be granted immediately; if none can, the request waits for the last one (or fails, without "
+     "waiting)",
      "@locks"},
     {"mode", "read|write|exclusive",
      "new mode of all resources of the grant; required unless you give --lock", "convert"},
@@ -127,13 +139,20 @@ constexpr OptionRow rows[] = {
      "also lock this resource; MODE is read, write, exclusive, edit or a number of permits; can be "
      "repeated",
      "@locks", true},
-    {"lock", "RESOURCE:MODE", "new mode of only this resource of the grant; can be repeated",
+    {"lock", "RESOURCE:MODE",
+     "new mode of this resource of the grant; resources that you do not name keep their modes; can "
+     "be repeated",
      "convert", true},
     {"to", "read|edit",
-     "purpose of the lock; the policy of the class determines the mode for this purpose; read "
-     "fails if the policy is exclusive_write, which has no locks for reading (default: edit)",
+     "purpose of the lock; the policy of the class determines the mode for it; with the policy "
+     "exclusive_write, --to read is refused, because this policy has no mode for reading (default: "
+     "edit)",
      "@locks"},
-    {"any", "", "lock only one of the resources: the first that is free or becomes free", "@locks"},
+    {"any", "",
+     "lock only one of the resources: the first that is free; if none is free, the one that "
+     "becomes "
+     "free first",
+     "@locks"},
     {"priority", "N",
      "wait as if the request had arrived N times 10s earlier; N is at most the --max-priority of "
      "the class (default: 0)",
@@ -154,8 +173,8 @@ constexpr OptionRow rows[] = {
      "steal, reacquire, session open"},
     {"max-hold", "DURATION", "end the lock after this time, even if it is renewed", "@locks"},
     {"min-hold", "DURATION",
-     "if the lock is released before this time has passed since the grant, its resources cannot be "
-     "locked again until then",
+     "after a release, keep the resources closed to new locks until this time has passed since the "
+     "grant",
      "@locks"},
     {"in-session", "", "acquire for ROCKLOCK_SESSION instead of a new session", "acquire"},
     {"held", "refuse|join|count",
@@ -212,8 +231,8 @@ constexpr OptionRow rows[] = {
     {"max-hold", "DURATION",
      "time after which a grant ends even if it is renewed (default: 0, no limit)", "class put"},
     {"min-hold", "DURATION",
-     "if a lock is released before this time has passed since its grant, the resource cannot be "
-     "locked again until then (default: 0)",
+     "after a release, the resource cannot be locked again until this time has passed since the "
+     "grant (default: 0)",
      "class put"},
     {"lock-delay", "DURATION",
      "time after an expiry or a break during which the resource cannot be locked (default: 0)",
@@ -243,20 +262,19 @@ constexpr OptionRow rows[] = {
      "allow locks that never expire, for sessions that are opened with --lease none (default: no)",
      "class put"},
     {"steal-by", "NAME",
-     "user:NAME, group:NAME or node:NAME; only these, and administrators, can steal locks; "
-     "--steal determines when (default: all users); can be repeated",
+     "user:NAME, group:NAME or node:NAME that can steal locks, in addition to administrators, at "
+     "the times that --steal allows (default: all users); can be repeated",
      "class put", true},
     {"break-by", "NAME",
      "user:NAME, group:NAME or node:NAME that can break locks, in addition to administrators "
-     "(default: none); "
-     "can be repeated",
+     "(default: none); can be repeated",
      "class put", true},
     {"bind-by", "NAME",
      "user:NAME, group:NAME or node:NAME that can bind tables to the resources, in addition to "
-     "administrators "
-     "(default: none); can be repeated",
+     "administrators (default: none); can be repeated",
      "class put", true},
-    {"principal", "NAME", "list only the locks or sessions of this principal", "ls, sessions"},
+    {"principal", "NAME", "list only the locks of this principal", "ls"},
+    {"principal", "NAME", "list only the sessions of this principal", "sessions"},
     {"principal", "NAME",
      "owner of the drafts (default: the owner of ROCKLOCK_SESSION, or the login name)",
      "drafts ls, drafts take, drafts rm"},
@@ -279,16 +297,20 @@ constexpr OptionRow rows[] = {
     {"trim", "",
      "delete the exported rows from the log; FILE must be new; requires administrator rights",
      "audit"},
-    {"limit", "N", "maximum number of grants, and of resources, up to 1000 (default: 10)",
+    {"limit", "N",
+     "maximum number of grants in the first list, and of resources in the second list, up to 1000 "
+     "(default: 10)",
      "outliers"},
     {"strict", "",
-     "also require the lock for plain reads if the class has the policy exclusive_read",
+     "also refuse reads of items (GetItem, Query, Scan, ...) by sessions that do not hold the "
+     "resource in any mode, if its class has the policy exclusive_read",
      "table bind"},
     {"interval", "DURATION", "time between refreshes (default: 1s)", "top"},
     {"once", "", "print the locks once and exit", "top"},
     {"reason", "TEXT", "reason, for the audit log and for the owner of the session; required",
      "break, steal, session end"},
-    {"reason", "TEXT", "reason, for refused requests and for the audit log", "class drain"},
+    {"reason", "TEXT",
+     "reason, which the errors of refused requests and the audit log will contain", "class drain"},
     {"force", "",
      "steal immediately, even if the class has --steal idle or ask; requires administrator rights",
      "steal"},

@@ -106,9 +106,9 @@ constexpr VerbRow verb_rows[] = {
      "rocklock session end --principal ann --reason \"ann has left\""},
     {"notices", "", "@where, @json", notices_verb,
      "Prints the notices for the session in ROCKLOCK_SESSION.\n"
-     "A notice reports that another session wants a lock of this session, that this\n"
-     "session has lost a lock, or whether the holder of a grant lets this session take\n"
-     "it over.",
+     "There are three kinds of notices: another session wants a lock of this session;\n"
+     "this session has lost a lock; or a holder has allowed or refused this session's\n"
+     "request to take over its grant.",
      "rocklock notices --patience 1m"},
     {"waits", "[PREFIX]", "@where, @json, @table", waits_verb,
      "Lists each session that waits for a lock, and the sessions that block it.\n"
@@ -180,7 +180,8 @@ constexpr VerbRow verb_rows[] = {
     {"table bind", "TABLE TEMPLATE", "@where, @json, @quiet", table_bind_verb,
      "Binds each item of a table to a resource.\n"
      "A write of an item then requires the lock of that resource. TEMPLATE is the name\n"
-     "of the resource, in which key attributes of the item are written in braces.\n"
+     "of the resource. In it, write the names of key attributes in braces; the values\n"
+     "of the item replace them.\n"
      "Requires administrator rights, or that the class of the resources names you in\n"
      "--bind-by (see `class put`).",
      "rocklock table bind orders 'orders/{id}'"},
@@ -220,8 +221,9 @@ constexpr VerbRow verb_rows[] = {
      "A daemon that has the store open keeps running. Requires administrator rights.",
      "rocklock db backup /var/backups/locks-1"},
     {"db restore", "DIR", "@json, @quiet", db_restore_verb,
-     "Restores a backup into a new or empty directory.\n"
-     "The first open of the restored store ends the sessions and grants of the backup.",
+     "Restores the backup in DIR into the directory that --db names.\n"
+     "This directory must be new or empty. When the restored store is first opened,\n"
+     "the sessions and grants of the backup end.",
      "rocklock db restore /var/backups/locks-1 --db ./locks"},
     {"bench", "", "@where, @json, @table", bench_verb,
      "Measures how many locks of test resources are acquired and released per second.",

@@ -1,4 +1,5 @@
-// The end of a connection whose client must be able to read the last bytes that were sent.
+// Closes a connection in such a way that the client can still read the last bytes that the daemon
+// sent.
 #pragma once
 
 #include <chrono>

@@ -20,10 +20,14 @@ public:
 
     const std::string& path() const { return connections_.path(); }
 
-    // Sends the call once and waits for the reply. Errors: those of the daemon; unreachable if the
-    // call was not sent, or, with `retry_after`, if the daemon's connection limit is reached;
-    // indeterminate if it is unknown whether the call was executed (retry with the same request
-    // id); cancelled.
+    // Sends the call once and waits for the reply.
+    //
+    // Errors: the errors of the daemon
+    //         unreachable    the call was not sent, or the daemon refused the connection because
+    //                        its connection limit is reached (the error then has `retry_after`)
+    //         indeterminate  it is unknown whether the call was executed; retry it with the same
+    //                        request id
+    //         cancelled
     Result<Reply> call(const Call& call, const CallLimits& limits = {});
 
 private:

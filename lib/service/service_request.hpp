@@ -1,5 +1,5 @@
-// A request to a service, as a transport delivers it: an operation, headers and a body. It does not
-// depend on the transport. Over HTTP, it is the base class of HttpRequest.
+// A request to a service, as a transport delivers it: an operation, headers and a body. The type is
+// the same for every transport. The HTTP parser fills in HttpRequest, which derives from it.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct ServiceRequest {
     std::string target;
     // The value of the header X-Amz-Target: the service and the operation.
     std::string operation;
-    // The values of the headers with these names. If a header is repeated, its values are separated
-    // by commas.
+    // The values of the headers Host, Content-Type, Content-Encoding and Authorization. If a header
+    // is repeated, its values are separated by commas.
     std::string host;
     std::string content_type;
     std::string content_encoding;

@@ -28,7 +28,8 @@ struct ListClasses {};
 // and nodes that the class of the resources names in LockClass::bind_by.
 struct BindTable {
     TableBinding binding;
-    // Set by the server, as Steal::identities, to check LockClass::bind_by.
+    // Set by servers, as Steal::identities: the user and the groups of the caller, for
+    // LockClass::bind_by.
     std::optional<std::vector<std::string>> identities{};
 };
 struct UnbindTable {
@@ -139,7 +140,7 @@ struct Call {
 // Returns the session whose secret the call must carry, or null if the call needs no proof.
 const SessionId* proven_session(const CallBody& body);
 
-// Returns whether the call opens a session that ends with its connection.
+// Returns true if the call opens a session that ends when the connection of the call ends.
 bool opens_with_connection(const CallBody& body);
 
 // The prefix of a verb's name in the header X-Amz-Target: "Rocklock_20261121.Acquire".
@@ -204,7 +205,7 @@ struct Pong {
     // The id of the boot to which `boot_clock` belongs. Empty if the manager is in a time namespace
     // with an offset, or is of an earlier version.
     std::string boot_id{};
-    // Whether the disk is almost full, so that new sessions, locks and data are refused.
+    // True if new sessions, locks and data are refused because the disk is almost full.
     bool low_space = false;
     // The name of the client's node if the client is connected through a relay. Otherwise empty.
     std::string node{};

@@ -22,9 +22,11 @@ Result<Call> read_call(Call empty, std::string_view json);
 std::string write_call(const Call& call);
 
 // The facts that are needed to write a reply to a client whose boot clock has no relation to that
-// of the manager. The reply contains HeldMs and CapMs, which are times since the arrival of the
-// call, in place of DeadlineBootMs and CapBootMs. The client adds them to the time at which it has
-// sent the call; the result is never later than the true time.
+// of the manager. Instead of DeadlineBootMs and CapBootMs, the reply contains HeldMs (the time from
+// the arrival of the call to its decision) and CapMs (the time from the arrival to the latest end
+// of the grant). The client adds them to the time at which it sent the call, which is not later
+// than the arrival. Therefore, the client never computes a deadline that is later than the true
+// one.
 struct ForeignReply {
     // The name of the client's node.
     std::string node;
@@ -37,10 +39,11 @@ struct ForeignReply {
 //
 // Errors: io_error if `json` is not such a reply.
 //
-// If `is_foreign` is not null, it is set to whether the reply was written with a ForeignReply. The
-// times of the boot clock in the reply then are times since the arrival of the call at the manager.
+// If `is_foreign` is not null, it is set to true if the reply was written with a ForeignReply, and
+// to false otherwise. If it is true, each BootTime in the result is a time since the arrival of the
+// call at the manager.
 Result<Reply> read_reply(const CallBody& asked, std::string_view json, bool* is_foreign = nullptr);
-// If `foreign` is not null, the client has another boot clock than the manager.
+// `foreign` is not null if the client has another boot clock than the manager.
 std::string write_reply(const Reply& reply, const ForeignReply* foreign = nullptr);
 
 // Returns the error as a JSON object, which contains its name, its message and its facts. The facts

@@ -1,5 +1,6 @@
-// The JSON of the verbs of the lock API that contain items. Clients use these verbs to edit items
-// for minutes. The verbs exist only in JSON; frames cannot contain items.
+// The JSON of the verbs of the lock API that contain items. With these verbs, a client holds the
+// locks of items while a user edits the items for minutes. The verbs exist only in JSON, because
+// frames of the lock API cannot contain items.
 #pragma once
 
 #include <optional>
@@ -47,8 +48,8 @@ using EditBody = std::variant<BeginEdit, TakeOverEdit, ShowEdit, SaveEdit>;
 
 struct EditCall {
     EditBody body;
-    // Contains the secret and the process to which a session is bound. The body of this call is not
-    // used.
+    // Of this call, only the secret and the process to which a session is bound are used. Its body
+    // is not used.
     Call call;
 };
 

@@ -2,9 +2,9 @@
 // lock_members.hpp call a FrameReader for each member.
 //
 // The bytes are untrusted. Every length is compared with the number of remaining bytes before it is
-// used. The size of allocated memory depends on the number of received bytes, not on a count that
-// they contain. The first problem is kept, with the path of the member. Values that are read after
-// a problem must not be used.
+// used. The size of allocated memory depends on the number of received bytes, and not on counts
+// that these bytes contain. The first problem is kept, with the path of the member. Values that are
+// read after a problem must not be used.
 #pragma once
 
 #include <algorithm>

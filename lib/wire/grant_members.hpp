@@ -1,4 +1,5 @@
-// The members of calls and replies about grants, for lock_members.hpp.
+// The functions describe() and describe_call() for calls and replies about grants. Include
+// lock_members.hpp, which explains and includes them.
 #pragma once
 
 #include <algorithm>

@@ -116,8 +116,8 @@ public:
                                            std::string(what));
     }
 
-    // Must be called after all members were read. A strict reader then reports each member that was
-    // not read.
+    // Must be called after all members were read. A strict reader then reports the first member
+    // that was not read, if there is one.
     void finish() {
         if (!strict_ || known_.size() == object_.size()) return;
         for (const auto& member : object_) {

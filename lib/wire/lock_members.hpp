@@ -4,7 +4,7 @@
 // A function describe(codec, value) calls the codec for each member of the value. The codec is a
 // writer or a reader of JSON or frames. It has a function for each kind of member:
 //
-// - required: always written, except an empty std::optional in frames.
+// - required: always written. In frames, however, an empty std::optional is omitted.
 // - optional: omitted if it is empty, zero or false. If it is absent, a reader keeps the default.
 // - defaulted: always written. If it is absent, a reader keeps the default.
 // - patience: a duration for which -1 means no limit.

@@ -1,4 +1,5 @@
-// The members of queries and their replies, for lock_members.hpp.
+// The functions describe() and describe_call() for queries and their replies. Include
+// lock_members.hpp, which explains and includes them.
 #pragma once
 
 #include <algorithm>
@@ -300,7 +301,7 @@ void describe(Codec& codec, T& backed_up) {
 
 // ---- Refusals ----
 
-// The facts of an error. The codec itself writes and reads the name and the message of the error.
+// The facts of an error. The callers write and read the name and the message of the error.
 template <typename Codec, A<Error> T>
 void describe_facts(Codec& codec, T& error) {
     codec.optional("Blockers", error.blockers);

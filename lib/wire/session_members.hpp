@@ -1,4 +1,5 @@
-// The members of calls and replies about sessions, for lock_members.hpp.
+// The functions describe() and describe_call() for calls and replies about sessions. Include
+// lock_members.hpp, which explains and includes them.
 #pragma once
 
 #include <cstdint>

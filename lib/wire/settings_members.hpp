@@ -1,5 +1,5 @@
-// Describes the members of calls and replies about classes, bindings and drafts. A part of
-// lock_members.hpp.
+// The functions describe() and describe_call() for calls and replies about classes, bindings and
+// drafts. Include lock_members.hpp, which explains and includes them.
 #pragma once
 
 #include <cstdint>

@@ -69,8 +69,9 @@ struct TableAnswer {
     // If one item was written or read, the version of the item, or 0 if the item does not exist
     // now.
     std::optional<std::uint64_t> version;
-    // If `body` is an error that only this operation can return, the code under which the error is
-    // counted. The HTTP status is then 400. Other errors are returned as a failed Result.
+    // Set if `body` is an error that only this operation can return. The value is the code under
+    // which the error is counted, and the HTTP status of the response is 400. All other errors are
+    // returned as a failed Result.
     std::optional<ErrorCode> refused{};
 };
 
@@ -118,7 +119,7 @@ const TableOperation* find_table_operation(std::string_view name);
 bool is_write_of_one_item(std::string_view operation);
 
 // Errors: malformed         a member has the wrong JSON type
-//         invalid_argument  a member is not permitted, and this is known without the table
+//         invalid_argument  a member is not permitted, regardless of the table
 Result<TableCall> read_table_call(const TableOperation& operation, const TableBody& body);
 
 // Returns the response to a write that TableCall::begin_write() began.

@@ -1,11 +1,15 @@
 // The operations on tables in the form in which the C++ client sends them to a daemon. They are the
-// typed requests and answers of TableService, whose members are encoded as in frames
-// (frame_writer.hpp).
+// typed requests and answers of TableService. They are sent as HTTP bodies, but their members have
+// the same encoding as the members of frames of the lock API (frame_writer.hpp).
 //
-// DynamoDB's JSON cannot be used, because it has no form for some of these members: the proof and
-// the expected version of each write of a batch, the last write of an item, and the reasons and the
-// changed items of an error. docs/protocol.md, "Tables of the C++ client", defines the encoding.
-// The encoded request is the body of an HTTP request:
+// DynamoDB's JSON cannot be used, because it has no members for some of these values:
+//
+// - the proof and the expected version of each write of a batch;
+// - the time and the author of the last write of an item;
+// - in errors, the details of the reasons (version, last write, blockers) and the changed items.
+//
+// docs/protocol.md, "Tables of the C++ client", defines the encoding. The encoded request is the
+// body of an HTTP request:
 //
 //     X-Amz-Target: RocklockTables_20261125.<Operation>
 //     body   = version (u8), members of the request
@@ -41,12 +45,12 @@ struct DeleteTable {
 struct DescribeTimeToLive {
     std::string table;
 };
-// A PutItem, UpdateItem, DeleteItem or ConditionCheck. The type WriteItem cannot be used here,
-// because FrameWriter writes a WriteItem as JSON, the form of the writes in a draft.
+// A PutItem, UpdateItem, DeleteItem or ConditionCheck. This wrapper selects the encoding by
+// members: FrameWriter already encodes a plain WriteItem as JSON text, for the writes in drafts.
 struct TypedWrite {
     WriteItem write;
 };
-// The answer of an operation without a result.
+// The answer to a request of an operation that has no result.
 struct NoAnswer {};
 
 using TableRequest =

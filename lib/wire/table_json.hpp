@@ -9,8 +9,8 @@
 //     table_json_settings.cpp      time to live, tags, limits
 //     table_json_capacity.cpp      consumed capacity in responses
 //
-// Functions whose names begin with read_ report faults to the reader. If there is a fault, their
-// results must not be used.
+// The functions whose names begin with read_ record faults in the MemberReader that they get. After
+// a fault, their results must not be used.
 #pragma once
 
 #include <cstdint>
@@ -69,8 +69,9 @@ ReturnCapacity read_return_capacity(const MemberReader& json);
 bool read_return_metrics(const MemberReader& json);
 // Write a member of a response. If the value is empty, the member is omitted.
 void write_consumed(JsonWriter& json, const std::optional<ConsumedCapacity>& consumed);
-// How capacity units are reported. All responses contain their number. Responses to transactions
-// also report them as read units (`reads`) or as write units (`writes`).
+// Determines which members report the consumed units. Every response has CapacityUnits. Responses
+// to transactions repeat the number in ReadCapacityUnits (`reads`) or WriteCapacityUnits
+// (`writes`); other responses use `either`.
 enum class UnitsOf : std::uint8_t { either, reads, writes };
 void write_consumed(JsonWriter& json, const std::vector<ConsumedCapacity>& consumed, UnitsOf of);
 void write_collection(JsonWriter& json, const std::optional<AttributeMap>& key);

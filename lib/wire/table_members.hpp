@@ -549,8 +549,8 @@ void describe(Codec& codec, T& reason) {
     codec.flat_optional("Outcome", reason.ended);
 }
 
-// Describes the facts of an error about items. Errors in frames of the lock API do not have these
-// facts.
+// Describes those facts of an error that concern items. Errors in frames of the lock API do not
+// have these facts.
 template <typename Codec, A<Error> T>
 void describe_item_facts(Codec& codec, T& error) {
     describe_attributes(codec, "Item", error.item);

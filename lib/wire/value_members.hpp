@@ -1,4 +1,5 @@
-// The members of values that both calls and replies contain, for lock_members.hpp.
+// The functions describe() for the types of values that occur in calls and replies. Include
+// lock_members.hpp, which explains and includes them.
 #pragma once
 
 #include <concepts>
@@ -31,7 +32,7 @@ bool says_nothing(const std::vector<T>& value) {
     return value.empty();
 }
 
-// A lease in a request. The value `no_expiry` is sent as a separate member.
+// A lease in a request. Instead of the value `no_expiry`, the member NoExpiry is sent.
 template <typename Codec, typename Lease>
 void describe_lease(Codec& codec, Lease& lease) {
     bool never_expires = lease == no_expiry;
@@ -43,9 +44,9 @@ void describe_lease(Codec& codec, Lease& lease) {
     }
 }
 
-// Used in replies. States whether the remaining time is that of a session or a grant without
-// expiry. This member is redundant: such a session or grant can also be recognised by its remaining
-// time and its deadlines.
+// The member NoExpiry of a reply: true if the session or the grant never expires, otherwise absent.
+// NoExpiry is redundant, because such a session or grant can also be recognized by its remaining
+// time and its deadline.
 template <typename Codec, typename Remaining>
 void describe_no_expiry(Codec& codec, const Remaining& remaining) {
     bool never_expires = remaining == no_expiry;
@@ -218,7 +219,8 @@ void describe(Codec& codec, T& process) {
     codec.required("StartTime", process.start_time);
 }
 
-// The uid and, for a user of another host, the node. The number of the node is not sent.
+// The uid (without the number of the node in its upper 32 bits, which is internal) and, for a user
+// of another host, the name of the node.
 template <typename Codec, typename T>
 void describe_user(Codec& codec, T& session) {
     if constexpr (Codec::reading) {

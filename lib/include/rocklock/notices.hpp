@@ -1,7 +1,8 @@
 // Notices to the owner of a session about events that other clients or an expiry have caused.
 //
 // If a request AwaitNotices of the session is waiting, it returns the notice as soon as the event
-// is committed. If none is waiting, the response to the session's next renewal contains the notice.
+// is committed. If none is waiting, the notice is kept, and the session's next AwaitNotices or next
+// renewal returns it.
 #pragma once
 
 #include <chrono>
@@ -48,7 +49,7 @@ struct LostGrant {
 // The holder has answered this session's request to take a grant over.
 struct TakeOverAnswer {
     GrantId grant{};
-    // The resource for which the holder was asked.
+    // The resource named in the request to take over.
     std::string resource;
     // The principal of the holder.
     std::string by;
@@ -66,7 +67,7 @@ struct Notices {
     std::vector<Wanted> wanted;
     std::vector<LostGrant> lost;
     std::vector<TakeOverAnswer> answers;
-    // The `after` of the next AwaitNotices.
+    // The value to pass as `after` in the next AwaitNotices.
     std::uint64_t after = 0;
 
     bool empty() const { return wanted.empty() && lost.empty() && answers.empty(); }
@@ -84,7 +85,8 @@ struct AwaitNotices {
     // Confirms the notices with numbers up to this one, which are then deleted. 0 confirms none.
     std::uint64_t after = 0;
     // The maximum time to wait. If there is no notice within this time, the response is empty. Zero
-    // means not to wait, `no_limit` (<rocklock/lock.hpp>) to wait without a limit.
+    // means that the request does not wait. `no_limit` (<rocklock/lock.hpp>) means that it waits
+    // without a limit.
     std::chrono::milliseconds patience{0};
 };
 

@@ -20,7 +20,8 @@ public:
     // Returns null if no request waits under this ticket.
     Wait* find(Ticket ticket) const { return by_ticket_.find(ticket); }
     std::size_t size() const { return by_ticket_.size(); }
-    // Returns whether a request waits for any one of several locks.
+    // Returns true if at least one waiting request has alternatives (Wait::any()), that is, needs
+    // only one of several locks.
     bool has_any_of() const { return any_of_ > 0; }
     // Returns the wait that arrived first, or null if there is none. Wait::younger links each wait
     // to the next.
