@@ -44,7 +44,6 @@
 #include "daemon/server/daemon_setup.hpp"
 #include "daemon/server/listeners.hpp"
 #include "daemon/server/service_manager.hpp"
-#include "daemon/support/descriptors.hpp"
 #include "daemon/support/log.hpp"
 #include "daemon/support/rethrow.hpp"
 #include "service/dispatcher.hpp"
@@ -432,25 +431,14 @@ Result<void> serve_relay(const ServerOptions& options) {
     auto tls = TlsContext::for_relay(options.peer_tls);
     if (!tls) return std::move(tls).error();
 
-    const auto opened_log = open_log(options);
-    if (!opened_log) return opened_log.error();
-    Log& log = **opened_log;
-    ServiceManager manager;
-    const auto group = admin_group_of(options);
-    if (!group) return group.error();
-    auto passed = manager.take_sockets();
-    if (!passed) return std::move(passed).error();
-    auto listeners = open_listeners(*std::move(passed), options, *group);
-    if (!listeners) return std::move(listeners).error();
-    const auto descriptors = raise_descriptor_limit();
-    if (!descriptors) return descriptors.error();
-    Relay relay({options, log, manager, *listeners, *std::move(tls), *std::move(address),
-                 std::min(options.max_connections, *descriptors)});
-    for (const auto& listener : listeners->all) {
-        log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
-    }
+    auto setup = set_up_daemon(options);
+    if (!setup) return std::move(setup).error();
+    Log& log = *setup->log;
+    Relay relay({options, log, setup->manager, *setup->listeners, *std::move(tls),
+                 *std::move(address), setup->max_connections});
+    log_listeners(log, *setup->listeners);
     log.write({LogLevel::info, "relaying", "relaying clients", {{"manager", options.relay}}});
-    manager.notify("READY=1\nSTATUS=relaying to " + options.relay);
+    setup->manager.notify("READY=1\nSTATUS=relaying to " + options.relay);
     if (options.on_started) options.on_started();
     if (auto failure = relay.run()) return *std::move(failure);
     return {};

@@ -2,17 +2,16 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include "daemon/support/admin_group.hpp"
+#include "daemon/support/descriptors.hpp"
 #include "daemon/support/log_file.hpp"
 
 namespace rocklock {
-void prepare_process() {
-    for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
-    ::umask(077);
-}
+namespace {
 
 Result<std::unique_ptr<Log>> open_log(const ServerOptions& options) {
     std::unique_ptr<LogFile> file;
@@ -24,11 +23,32 @@ Result<std::unique_ptr<Log>> open_log(const ServerOptions& options) {
     return std::make_unique<Log>(options.log_format, options.live.log_level, std::move(file));
 }
 
-Result<std::optional<gid_t>> admin_group_of(const ServerOptions& options) {
-    if (options.admin_group.empty()) return std::optional<gid_t>();
-    auto found = find_group(options.admin_group);
-    if (!found) return std::move(found).error();
-    return std::optional<gid_t>(*found);
+}  // namespace
+
+void prepare_process() {
+    for (const int signal : {SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+    ::umask(077);
+}
+
+Result<DaemonSetup> set_up_daemon(const ServerOptions& options) {
+    DaemonSetup setup;
+    auto log = open_log(options);
+    if (!log) return std::move(log).error();
+    setup.log = *std::move(log);
+    if (!options.admin_group.empty()) {
+        auto group = find_group(options.admin_group);
+        if (!group) return std::move(group).error();
+        setup.admin_group = *group;
+    }
+    auto passed = setup.manager.take_sockets();
+    if (!passed) return std::move(passed).error();
+    auto listeners = open_listeners(*std::move(passed), options, setup.admin_group);
+    if (!listeners) return std::move(listeners).error();
+    setup.listeners.emplace(*std::move(listeners));
+    const auto descriptors = raise_descriptor_limit();
+    if (!descriptors) return descriptors.error();
+    setup.max_connections = std::min(options.max_connections, *descriptors);
+    return setup;
 }
 
 Error lost_socket_file(const SocketFile& file) {

@@ -9,7 +9,9 @@
 #include <rocklock/error.hpp>
 #include <rocklock/result.hpp>
 
+#include "daemon/server/listeners.hpp"
 #include "daemon/server/server.hpp"
+#include "daemon/server/service_manager.hpp"
 #include "daemon/server/socket_file.hpp"
 #include "daemon/support/log.hpp"
 
@@ -20,12 +22,20 @@ namespace rocklock {
 // sessions.
 void prepare_process();
 
-// Opens the log that the options describe. Errors: io_error
-Result<std::unique_ptr<Log>> open_log(const ServerOptions& options);
+// The objects that a daemon creates before it serves.
+struct DaemonSetup {
+    std::unique_ptr<Log> log;
+    ServiceManager manager;
+    // The group ServerOptions::admin_group, if there is one.
+    std::optional<gid_t> admin_group;
+    std::optional<Listeners> listeners;
+    // ServerOptions::max_connections, or fewer if the process cannot have as many descriptors.
+    int max_connections = 0;
+};
 
-// Returns the group ServerOptions::admin_group, or nullopt if there is none. Errors: as
-// find_group()
-Result<std::optional<gid_t>> admin_group_of(const ServerOptions& options);
+// Opens the log and the listening sockets. Errors: io_error (the log); those of find_group(),
+// ServiceManager::take_sockets() and open_listeners()
+Result<DaemonSetup> set_up_daemon(const ServerOptions& options);
 
 // Returns the error of a daemon that stops because its socket file was removed or replaced.
 Error lost_socket_file(const SocketFile& file);

@@ -27,6 +27,15 @@ Result<SocketFile> make_socket(const ServerOptions& options, std::optional<gid_t
 
 }  // namespace
 
+void log_listeners(const Log& log, const Listeners& listeners) {
+    for (const auto& listener : listeners.all) {
+        log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
+    }
+    for (const auto& listener : listeners.peers) {
+        log.write({LogLevel::info, "listening", "listening for relays on " + listener.name(), {}});
+    }
+}
+
 Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptions& options,
                                  std::optional<gid_t> group) {
     // Check the addresses first, so that a wrong option is reported before any other problem.

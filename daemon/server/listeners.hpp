@@ -11,6 +11,7 @@
 #include "daemon/server/server.hpp"
 #include "daemon/server/socket_file.hpp"
 #include "daemon/support/listener.hpp"
+#include "daemon/support/log.hpp"
 
 namespace rocklock {
 
@@ -23,6 +24,9 @@ struct Listeners {
     // The listeners for relays.
     std::vector<Listener> peers;
 };
+
+// Logs the name of each listener.
+void log_listeners(const Log& log, const Listeners& listeners);
 
 // Returns the listeners in `passed`, plus those for HTTP, plus a Unix socket if `passed` has none.
 // Also opens the listeners for relays.

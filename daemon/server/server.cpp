@@ -39,7 +39,6 @@
 #include "daemon/server/service_manager.hpp"
 #include "daemon/server/session_watches.hpp"
 #include "daemon/server/socket_drain.hpp"
-#include "daemon/support/descriptors.hpp"
 #include "daemon/support/rethrow.hpp"
 #include "service/call_recorder.hpp"
 #include "service/dispatcher.hpp"
@@ -484,35 +483,20 @@ void log_start(const Log& log, Database& database, const ServerOptions& options)
 }
 
 Result<void> serve_store(const ServerOptions& options) {
-    const auto opened_log = open_log(options);
-    if (!opened_log) return opened_log.error();
-    Log& log = **opened_log;
-    ServiceManager manager;
-    const auto group = admin_group_of(options);
-    if (!group) return group.error();
     const auto peer_access = open_peer_access(options);
     if (!peer_access) return peer_access.error();
     const auto http_access = http_access_of(options);
     if (!http_access) return http_access.error();
-    auto passed = manager.take_sockets();
-    if (!passed) return std::move(passed).error();
-    auto listeners = open_listeners(*std::move(passed), options, *group);
-    if (!listeners) return std::move(listeners).error();
-    const auto descriptors = raise_descriptor_limit();
-    if (!descriptors) return descriptors.error();
+    auto setup = set_up_daemon(options);
+    if (!setup) return std::move(setup).error();
+    Log& log = *setup->log;
     auto database = open_served_store(options, log);
     if (!database) return std::move(database).error();
-    const int connections = std::min(options.max_connections, *descriptors);
-    Server server({options, log, manager, *database, *listeners, *peer_access, *http_access, *group,
-                   connections});
-    for (const auto& listener : listeners->all) {
-        log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});
-    }
-    for (const auto& listener : listeners->peers) {
-        log.write({LogLevel::info, "listening", "listening for relays on " + listener.name(), {}});
-    }
+    Server server({options, log, setup->manager, *database, *setup->listeners, *peer_access,
+                   *http_access, setup->admin_group, setup->max_connections});
+    log_listeners(log, *setup->listeners);
     log_start(log, *database, options);
-    manager.notify("READY=1\nSTATUS=serving locks");
+    setup->manager.notify("READY=1\nSTATUS=serving locks");
     notify_ready(options.ready_fd, "ready\n");
     if (options.on_started) options.on_started();
     const auto failure = server.run();
