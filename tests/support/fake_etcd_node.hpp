@@ -1,6 +1,7 @@
 // The path from one node to a FakeCluster, with faults that a test plans or draws from a seed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <optional>
@@ -111,7 +112,7 @@ public:
 
     std::uint64_t member_id() const { return member_id_; }
 
-    // What FakeCluster asks.
+    // Functions that FakeCluster and FakeClient call.
 
     // The course of one request. `end_lease` and `compact` are random numbers, if the cluster shall
     // end a lease or compact.
