@@ -53,14 +53,14 @@ struct Compare {
 
 struct Put {
     std::string key;
-    std::string value;
+    std::string value{};
     LeaseId lease = 0;
 };
 
 // Deletes the keys in [key, end), or only `key` if `end` is empty.
 struct DeleteRange {
     std::string key;
-    std::string end;
+    std::string end{};
 };
 
 // Reads the keys in [key, end), or only `key` if `end` is empty.
@@ -145,6 +145,7 @@ public:
     //
     // Errors: precondition_failed  the start revision has been compacted; load the keys again
     //         unreachable          the stream has ended; start a watch after the last revision
+    //         access_denied        the user is not permitted to read the keys
     //         closing              cancel() was called
     virtual Result<std::optional<WatchResponse>> next(std::chrono::milliseconds timeout) = 0;
     // Ends the watch; a call of next() returns soon.
@@ -160,7 +161,10 @@ public:
 //          indeterminate        the response did not arrive; it is unknown whether the request had
 //                               or will still have an effect
 //          access_denied        the user or the certificate is not permitted
-//          no_space             the database of the cluster has exceeded its quota
+//          no_space             the database of the cluster has exceeded its quota. A transaction
+//          may
+//                               nevertheless have had its effect: etcd executes the one that
+//                               exceeds the quota
 //          resource_not_found   the lease does not exist
 //          precondition_failed  the requested revision has been compacted
 //          invalid_argument     the request exceeds a limit of the cluster
@@ -187,6 +191,9 @@ public:
     virtual Result<Status> status(Timeout timeout) = 0;
 
     // Starts a watch of the keys in [key, end), beginning with the changes of revision `first`.
+    // Waits at most 5 s for a connection. The client must outlive the watch.
+    //
+    // Errors: unreachable, access_denied
     virtual Result<std::unique_ptr<Watch>> watch(const std::string& key, const std::string& end,
                                                  Revision first) = 0;
 };

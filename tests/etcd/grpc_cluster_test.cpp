@@ -1,0 +1,157 @@
+// Members that fail, one of one and one of three.
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+
+#include "etcd/real_etcd.hpp"
+#include "storage/etcd/load_client.hpp"
+
+namespace rocklock::etcd {
+
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::precondition;
+using testing::has_etcd;
+using testing::RealEtcd;
+
+constexpr auto timeout = 5s;
+
+Txn put(const std::string& key, const std::string& value) {
+    Txn txn;
+    txn.success.emplace_back(Put{key, value, 0});
+    return txn;
+}
+
+struct Duration {
+    std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+    bool is_below(std::chrono::milliseconds limit) const {
+        return std::chrono::steady_clock::now() - begin < limit;
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(a_member_of_etcd, *precondition(has_etcd))
+
+BOOST_AUTO_TEST_CASE(is_reported_as_unreachable_if_it_does_not_run) {
+    RealEtcd etcd;
+    etcd.kill();
+    const auto client = etcd.client();
+    const Duration duration;
+    for (int i = 0; i < 2; ++i) {
+        const auto written = client->txn(put("a", "1"), 20s);
+        BOOST_REQUIRE(!written);
+        BOOST_TEST((written.error().code == ErrorCode::unreachable));
+        BOOST_TEST(written.error().message.find("onnection refused") != std::string::npos,
+                   written.error().message);
+    }
+    BOOST_TEST(duration.is_below(3s));
+    BOOST_TEST((client->range({.key = "a"}, 20s).error().code == ErrorCode::unreachable));
+    BOOST_TEST((client->keep_alive(1, 20s).error().code == ErrorCode::unreachable));
+
+    etcd.start();
+    etcd.await_ready();
+    BOOST_TEST(client->txn(put("a", "1"), timeout).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(makes_the_outcome_of_a_transaction_unknown_if_it_stops) {
+    RealEtcd etcd;
+    const auto client = etcd.client();
+    client->txn(put("a", "1"), timeout).value();
+    etcd.pause();
+    const Duration duration;
+    const auto written = client->txn(put("a", "2"), 300ms);
+    BOOST_REQUIRE(!written);
+    BOOST_TEST((written.error().code == ErrorCode::indeterminate));
+    BOOST_TEST((client->grant_lease(5s, 100ms).error().code == ErrorCode::indeterminate));
+    BOOST_TEST((client->keep_alive(1, 100ms).error().code == ErrorCode::indeterminate));
+    // A read has no effect.
+    BOOST_TEST((client->range({.key = "a"}, 100ms).error().code == ErrorCode::unreachable));
+    BOOST_TEST(duration.is_below(3s));
+    etcd.resume();
+    BOOST_TEST(client->range({.key = "a"}, timeout).has_value());
+}
+
+// The number in the store is that of the last transaction that succeeded, or that of the failed
+// one. If the failed one is reported as `unreachable`, it had no effect.
+BOOST_AUTO_TEST_CASE(makes_the_outcome_of_a_transaction_unknown_if_it_is_killed) {
+    RealEtcd etcd;
+    int number = 0;
+    for (int round = 0; round < 3; ++round) {
+        const auto client = etcd.client();
+        std::atomic<int> written = number;
+        ErrorCode code{};
+        std::thread writer([&] {
+            while (true) {
+                const auto result = client->txn(put("a", std::to_string(written + 1)), timeout);
+                if (!result) {
+                    code = result.error().code;
+                    break;
+                }
+                ++written;
+            }
+        });
+        const Duration duration;
+        while (written < number + 20 && duration.is_below(10s)) std::this_thread::yield();
+        etcd.kill();
+        writer.join();
+        BOOST_TEST((code == ErrorCode::indeterminate || code == ErrorCode::unreachable));
+
+        etcd.start();
+        etcd.await_ready();
+        const auto stored = client->range({.key = "a"}, timeout).value();
+        number = std::stoi(stored.kvs.at(0).value);
+        const bool failed_one_is_stored = number == written + 1;
+        BOOST_TEST((number == written || failed_one_is_stored));
+        BOOST_TEST((code != ErrorCode::unreachable || !failed_one_is_stored));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(is_replaced_by_another_member) {
+    RealEtcd etcd({.members = 3});
+    const auto client = etcd.client();
+    BOOST_TEST(client->txn(put("a", "1"), timeout).has_value());
+    const Lease lease = client->grant_lease(30s, timeout).value();
+    const auto watch = client->watch("a", "", 1).value();
+    BOOST_TEST(watch->next(timeout).value().has_value());
+
+    etcd.kill(0);
+    BOOST_TEST((watch->next(timeout).error().code == ErrorCode::unreachable));
+    // The killed member may have been the leader, and then the others elect one first.
+    BOOST_TEST(client->range({.key = "a"}, timeout).has_value());
+    BOOST_TEST(client->txn(put("a", "2"), timeout).has_value());
+    BOOST_TEST(client->keep_alive(lease.id, timeout).has_value());
+    const auto next = client->watch("a", "", 1).value();
+    BOOST_TEST(next->next(timeout).value().has_value());
+
+    // Without a majority, no member can execute a transaction.
+    etcd.kill(2);
+    const auto written = client->txn(put("a", "3"), 1s);
+    BOOST_REQUIRE(!written);
+    BOOST_TEST((written.error().code == ErrorCode::unreachable ||
+                written.error().code == ErrorCode::indeterminate));
+    // The member that has lost its leader ends the watch.
+    BOOST_TEST((next->next(timeout).error().code == ErrorCode::unreachable));
+    // It still answers from its own state.
+    BOOST_TEST(client->range({.key = "a", .serializable = true}, timeout).has_value());
+    BOOST_TEST(client->status(timeout).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(is_left_by_reads_if_it_stops) {
+    RealEtcd etcd({.members = 3});
+    const auto client = etcd.client();
+    client->txn(put("a", "1"), timeout).value();
+    etcd.pause(0);
+    const Duration duration;
+    BOOST_TEST(client->range({.key = "a"}, 2s).has_value());
+    BOOST_TEST(duration.is_below(3s));
+    etcd.resume(0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::etcd
