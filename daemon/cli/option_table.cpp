@@ -37,6 +37,27 @@ constexpr OptionRow rows[] = {
      "name that the relay sends to the manager for this host if no certificates are used (default: "
      "the host name)",
      "serve"},
+    {"store", "URL",
+     "keep the store on etcd, at etcd://HOST:PORT[,HOST:PORT...][/PREFIX][?tls], and be one of "
+     "several nodes; one node is the manager, and the others relay their clients to it",
+     "serve"},
+    {"peer-address", "HOST:PORT",
+     "for a node: the address at which the other nodes reach this one (default: the first "
+     "--peer-listen)",
+     "serve"},
+    {"lead-ttl", "DURATION",
+     "for a node: the time after which another node can become the manager if this one has ended "
+     "without a shutdown; 2s to 60s (default: 3s)",
+     "serve"},
+    {"etcd-timeout", "DURATION",
+     "maximum time that a commit waits for etcd; then the node stops to be the manager (default: "
+     "10s)",
+     "serve"},
+    {"etcd-cert", "FILE", "certificate of this node for etcd (PEM)", "serve"},
+    {"etcd-key", "FILE", "key of the certificate for etcd (PEM)", "serve"},
+    {"etcd-ca", "FILE", "certificates of the authorities of etcd (PEM)", "serve"},
+    {"etcd-user", "NAME", "user for the authentication of etcd", "serve"},
+    {"etcd-password-file", "FILE", "file that contains the password of the user for etcd", "serve"},
     {"peer-cert", "FILE", "certificate of this daemon for connections between hosts (PEM)",
      "serve"},
     {"peer-key", "FILE", "key of the certificate (PEM)", "serve"},

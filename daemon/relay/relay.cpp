@@ -41,6 +41,7 @@
 #include "daemon/peer/tls.hpp"
 #include "daemon/relay/link_connector.hpp"
 #include "daemon/relay/relay_link.hpp"
+#include "daemon/relay/run_relay.hpp"
 #include "daemon/server/daemon_setup.hpp"
 #include "daemon/server/listeners.hpp"
 #include "daemon/server/service_manager.hpp"
@@ -90,18 +91,7 @@ private:
 // link.
 class Relay {
 public:
-    // The objects that the relay uses and that outlive it.
-    struct Parts {
-        const ServerOptions& options;
-        Log& log;
-        const ServiceManager& manager;
-        Listeners& listeners;
-        std::shared_ptr<const TlsContext> tls;
-        HostAndPort address;
-        int max_connections = 0;
-    };
-
-    explicit Relay(const Parts& parts);
+    explicit Relay(const RelayParts& parts);
     Relay(const Relay&) = delete;
     Relay& operator=(const Relay&) = delete;
     ~Relay();
@@ -145,8 +135,10 @@ private:
     Lane* next_lane();
     void process_ended(const ProcessId& process);
     void stop(const std::string& reason);
+    void end();
 
-    const Parts parts_;
+    const RelayParts parts_;
+    Log& log_;
     // Used by clients until their threads are destroyed.
     std::atomic<int> connections_{0};
     asio::io_context control_;
@@ -163,9 +155,10 @@ private:
     std::optional<Error> failure_;
 };
 
-Relay::Relay(const Parts& parts)
+Relay::Relay(const RelayParts& parts)
     : parts_(parts),
-      connector_(control_, parts.log, parts.tls, parts.address,
+      log_(*parts.setup.log),
+      connector_(control_, log_, parts.target.tls, parts.target.address,
                  {parts.options.node, system_clock().boot_id(), std::string(version())}),
       processes_(control_.get_executor(),
                  [this](const ProcessId& process) { process_ended(process); }),
@@ -200,15 +193,24 @@ std::optional<Error> Relay::run() {
     asio::co_spawn(control_, end_waits(), rethrow);
     asio::co_spawn(control_, feed_watchdog(), rethrow);
     await_reload();
+    if (parts_.until != nullptr) {
+        parts_.until->on_request([this] { asio::post(control_, [this] { end(); }); });
+    }
     control_.run();
+    if (parts_.until != nullptr) parts_.until->on_request(nullptr);
     return failure_;
 }
 
 void Relay::stop(const std::string& reason) {
-    if (std::exchange(stopping_, true)) return;
+    if (stopping_) return;
     if (parts_.listeners.file) parts_.listeners.file->remove();
-    parts_.manager.notify("STOPPING=1");
-    parts_.log.write({LogLevel::info, "leaving", "shutting down: " + reason, {}});
+    parts_.setup.manager.notify("STOPPING=1");
+    log_.write({LogLevel::info, "leaving", "shutting down: " + reason, {}});
+    end();
+}
+
+void Relay::end() {
+    if (std::exchange(stopping_, true)) return;
     for (auto& lane : lanes_) {
         lane->thread.post([link = lane->link] {
             if (link) link->close();
@@ -228,27 +230,26 @@ void Relay::await_reload() {
 // Opens the log file again, in case another program has renamed it, and reads the certificates
 // again. The existing links stay.
 void Relay::reload() {
-    parts_.log.reopen();
+    log_.reopen();
     auto tls = TlsContext::for_relay(parts_.options.peer_tls);
     if (!tls) {
-        return parts_.log.write(
-            {LogLevel::error,
-             "reload_failed",
-             "the certificates could not be read again, and the relay continues "
-             "to use the previous ones",
-             {{"error", tls.error().message}}});
+        return log_.write({LogLevel::error,
+                           "reload_failed",
+                           "the certificates could not be read again, and the relay continues "
+                           "to use the previous ones",
+                           {{"error", tls.error().message}}});
     }
     connector_.use(*std::move(tls));
-    parts_.log.write({LogLevel::info, "reloaded", "the certificates were read again", {}});
+    log_.write({LogLevel::info, "reloaded", "the certificates were read again", {}});
 }
 
 // Notifies the service manager as long as this thread runs.
 asio::awaitable<void> Relay::feed_watchdog() {
-    const auto period = parts_.manager.watchdog() / 3;
+    const auto period = parts_.setup.manager.watchdog() / 3;
     error_code error;
     asio::steady_timer timer(control_);
     while (period.count() > 0 && !stopping_) {
-        parts_.manager.notify("WATCHDOG=1");
+        parts_.setup.manager.notify("WATCHDOG=1");
         timer.expires_after(period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
@@ -304,11 +305,11 @@ void Relay::lost(Lane& lane, const std::string& reason) {
     lane.link.reset();
     lane.receiver = nullptr;
     if (stopping_) return;
-    parts_.log.write({LogLevel::warning,
-                      "manager_lost",
-                      "the connection to the manager has ended",
-                      {{"manager", parts_.options.relay},
-                       {"reason", reason.empty() ? "the manager has closed it" : reason}}});
+    log_.write({LogLevel::warning,
+                "manager_lost",
+                "the connection to the manager has ended",
+                {{"manager", parts_.target.manager},
+                 {"reason", reason.empty() ? "the manager has closed it" : reason}}});
     connect(lane);
 }
 
@@ -328,7 +329,7 @@ asio::awaitable<void> Relay::accept_loop(ListeningSocket& listening) {
     asio::steady_timer retry(control_);
     while (!stopping_) {
         // While the limit is reached, further clients wait in the kernel's queue.
-        const bool has_room = connections_ < parts_.max_connections;
+        const bool has_room = connections_ < parts_.setup.max_connections;
         if (has_room) {
             auto socket = co_await listening.acceptor.async_accept(
                 asio::redirect_error(asio::use_awaitable, error));
@@ -400,8 +401,8 @@ asio::awaitable<void> Relay::refuse(Waiting client) {
     std::string text;
     append_answer(text,
                   refusal(503, "UnreachableException",
-                          "the relay cannot connect to the manager " + parts_.options.relay + ": " +
-                              (failure.empty() ? "it has not answered yet" : failure) +
+                          "the relay cannot connect to the manager " + parts_.target.manager +
+                              ": " + (failure.empty() ? "it has not answered yet" : failure) +
                               "; check that the manager runs, and see the log of the relay"),
                   {.keep_alive = false});
     std::ignore = ::send(client.socket->native_handle(), text.data(), text.size(),
@@ -412,9 +413,8 @@ asio::awaitable<void> Relay::refuse(Waiting client) {
 
 }  // namespace
 
-Result<void> serve_relay(const ServerOptions& options) {
-    prepare_process();
-    auto address = parse_host_and_port("relay", options.relay);
+Result<RelayTarget> relay_target(const ServerOptions& options, const std::string& manager) {
+    auto address = parse_host_and_port("relay", manager);
     if (!address) return std::move(address).error();
     if (!is_node_name(options.node)) {
         return Error(ErrorCode::invalid_argument,
@@ -424,23 +424,35 @@ Result<void> serve_relay(const ServerOptions& options) {
     }
     if (options.peer_tls.empty() && !is_loopback_host(address->host)) {
         return Error(ErrorCode::invalid_argument,
-                     "relay: " + options.relay +
+                     "relay: " + manager +
                          " is on another host, so this daemon needs a certificate: give "
                          "peer-cert, peer-key and peer-ca");
     }
     auto tls = TlsContext::for_relay(options.peer_tls);
     if (!tls) return std::move(tls).error();
+    return RelayTarget{manager, *std::move(address), *std::move(tls)};
+}
 
+std::optional<Error> run_relay(const RelayParts& parts) {
+    Relay relay(parts);
+    const auto& manager = parts.target.manager;
+    parts.setup.log->write(
+        {LogLevel::info, "relaying", "relaying clients", {{"manager", manager}}});
+    parts.setup.manager.notify("READY=1\nSTATUS=relaying to " + manager);
+    if (parts.options.on_started) parts.options.on_started();
+    return relay.run();
+}
+
+Result<void> serve_relay(const ServerOptions& options) {
+    prepare_process();
+    auto target = relay_target(options, options.relay);
+    if (!target) return std::move(target).error();
     auto setup = set_up_daemon(options);
     if (!setup) return std::move(setup).error();
-    Log& log = *setup->log;
-    Relay relay({options, log, setup->manager, *setup->listeners, *std::move(tls),
-                 *std::move(address), setup->max_connections});
-    log_listeners(log, *setup->listeners);
-    log.write({LogLevel::info, "relaying", "relaying clients", {{"manager", options.relay}}});
-    setup->manager.notify("READY=1\nSTATUS=relaying to " + options.relay);
-    if (options.on_started) options.on_started();
-    if (auto failure = relay.run()) return *std::move(failure);
+    log_listeners(*setup->log, *setup->listeners);
+    if (auto failure = run_relay({options, *setup, *setup->listeners, *std::move(target)})) {
+        return *std::move(failure);
+    }
     return {};
 }
 

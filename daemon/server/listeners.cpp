@@ -27,6 +27,13 @@ Result<SocketFile> make_socket(const ServerOptions& options, std::optional<gid_t
 
 }  // namespace
 
+Listeners Listeners::duplicate() const {
+    Listeners copy;
+    for (const auto& listener : all) copy.all.push_back(listener.duplicate());
+    for (const auto& listener : peers) copy.peers.push_back(listener.duplicate());
+    return copy;
+}
+
 void log_listeners(const Log& log, const Listeners& listeners) {
     for (const auto& listener : listeners.all) {
         log.write({LogLevel::info, "listening", "listening on " + listener.name(), {}});

@@ -23,6 +23,9 @@ struct Listeners {
     std::optional<SocketFile> file;
     // The listeners for relays.
     std::vector<Listener> peers;
+
+    // Returns listeners with the same sockets, without the file.
+    Listeners duplicate() const;
 };
 
 // Logs the name of each listener.

@@ -111,6 +111,10 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
         log.write(event);
     };
     if (options.store.empty()) return Database::in_memory(database);
+    if (is_etcd_url(options.store)) {
+        database.etcd = options.etcd;
+        return Database::open(options.store, database);
+    }
     database.rocksdb.reserve_bytes = options.live.reserve_bytes;
     database.rocksdb.on_space_changed = [&log](const SpaceReserveState& space) {
         log.write(space_event(space));

@@ -35,6 +35,7 @@
 #include "daemon/server/peer_admission.hpp"
 #include "daemon/server/reload.hpp"
 #include "daemon/server/remote_processes.hpp"
+#include "daemon/server/run_manager.hpp"
 #include "daemon/server/served_store.hpp"
 #include "daemon/server/service_manager.hpp"
 #include "daemon/server/session_watches.hpp"
@@ -59,18 +60,6 @@ constexpr milliseconds maintenance_period{10'000};
 // The period of checks of the socket file. If it is lost, the daemon exits so that another can
 // start.
 constexpr milliseconds socket_check_period{1'000};
-// The objects that the server uses and that outlive it.
-struct Parts {
-    const ServerOptions& options;
-    Log& log;
-    const ServiceManager& manager;
-    Database& database;
-    Listeners& listeners;
-    PeerAccess peer_access;
-    HttpAccess http_access;
-    std::optional<gid_t> admin_group;
-    int max_connections = 0;
-};
 
 std::function<Result<void>(const std::string&)> backup_of(Database& database,
                                                           const ServerOptions& options) {
@@ -78,7 +67,13 @@ std::function<Result<void>(const std::string&)> backup_of(Database& database,
     return [&database](const std::string& directory) { return database.backup(directory); };
 }
 
+// Returns whether the storage has failed because another node is, or could be, the manager.
+bool is_takeover(const Error& error) {
+    return error.code == ErrorCode::not_the_manager || error.code == ErrorCode::indeterminate;
+}
+
 Error storage_failure(const Error& error) {
+    if (is_takeover(error)) return error;
     return {error.code,
             "the storage has failed, and the daemon cannot grant any more locks: " + error.message +
                 "; repair the disk, then start the daemon again: no acknowledged change is lost"};
@@ -86,7 +81,7 @@ Error storage_failure(const Error& error) {
 
 class Server {
 public:
-    explicit Server(const Parts& parts);
+    explicit Server(const ManagerParts& parts);
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
     ~Server();
@@ -109,10 +104,12 @@ private:
     std::function<void()> flush_of_tables();
     void judge(const Error& error);
     bool idle();
+    bool continues_as_standby();
     void request_stop(const char* reason);
     void shut_down();
 
-    const Parts parts_;
+    const ManagerParts parts_;
+    Log& log_;
     ServerService& service_;
     // Destroyed after `control_`, because connections decrement the counters when they end.
     Traffic traffic_;
@@ -153,26 +150,31 @@ std::string durability_word(const ServerOptions& options) {
     return options.durability == Durability::durable ? "durable" : "written";
 }
 
-Server::Server(const Parts& parts)
+Server::Server(const ManagerParts& parts)
     : parts_(parts),
+      log_(*parts.setup.log),
       service_(*server_service(parts.database.service())),
-      admission_({control_, parts.log, traffic_, dispatcher_, services(), threads_,
-                  parts.admin_group, parts.max_connections, parts.options.stall_timeout}),
-      peers_({control_, parts.log, admission_, dispatcher_, remote_processes_, threads_,
-              traffic_.nodes, default_max_connections(parts.max_connections)},
+      admission_({control_, log_, traffic_, dispatcher_, services(), threads_,
+                  parts.setup.admin_group, parts.setup.max_connections,
+                  parts.options.stall_timeout}),
+      peers_({control_, log_, admission_, dispatcher_, remote_processes_, threads_, traffic_.nodes,
+              default_max_connections(parts.setup.max_connections)},
              parts.peer_access),
       local_processes_(
           control_.get_executor(),
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
       remote_processes_(
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
-      recorder_([&log = parts.log](const LogEvent& event) { log.write(event); },
+      recorder_([&log = log_](const LogEvent& event) { log.write(event); },
                 [this](const Error& error) {
                     {
                         MutexLock lock(mutex_);
                         failure_ = storage_failure(error);
                     }
-                    asio::post(control_, [this] { request_stop("the storage has failed"); });
+                    const char* const reason = is_takeover(error)
+                                                   ? "another node is, or may be, the manager"
+                                                   : "the storage has failed";
+                    asio::post(control_, [this, reason] { request_stop(reason); });
                 },
                 [&storage = parts.database.storage()] { return storage.failure().has_value(); }),
       dispatcher_(
@@ -226,7 +228,7 @@ Server::~Server() {
 }
 
 SettingUsers Server::setting_users() {
-    return {parts_.database, traffic_, pages_, parts_.log, parts_.max_connections};
+    return {parts_.database, traffic_, pages_, log_, parts_.setup.max_connections};
 }
 
 void Server::await_reload() {
@@ -240,10 +242,10 @@ void Server::await_reload() {
 void Server::reload() {
     const auto now = std::chrono::duration_cast<std::chrono::microseconds>(
         steady_clock::now().time_since_epoch());
-    parts_.manager.notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now.count()));
-    parts_.log.reopen();
+    parts_.setup.manager.notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now.count()));
+    log_.reopen();
     if (parts_.options.reload) reload_settings();
-    parts_.manager.notify("READY=1");
+    parts_.setup.manager.notify("READY=1");
 }
 
 // The settings and the files for relays are applied together, or not at all.
@@ -300,7 +302,7 @@ void Server::judge(const Error& error) {
         "db check`, and restore a backup",
         {{"error", error.message}}};
     if (count > 1) event.facts.emplace_back("not_logged", count - 1);
-    parts_.log.write(event);
+    log_.write(event);
 }
 
 std::optional<Error> Server::run() {
@@ -398,12 +400,12 @@ asio::awaitable<void> Server::watch_socket_file() {
 
 // Notifies the service manager as long as this thread runs and the lock table responds.
 asio::awaitable<void> Server::feed_watchdog() {
-    const auto period = parts_.manager.watchdog() / 3;
+    const auto period = parts_.setup.manager.watchdog() / 3;
     error_code error;
     asio::steady_timer timer(control_);
     while (period.count() > 0 && !stopping_) {
         parts_.database.service().statistics();
-        parts_.manager.notify("WATCHDOG=1");
+        parts_.setup.manager.notify("WATCHDOG=1");
         timer.expires_after(period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
@@ -435,19 +437,28 @@ void Server::request_stop(const char* reason) {
     peers_.close();
     // A second signal ends the process immediately. The store is consistent at any time.
     signals_.clear(ignored);
-    parts_.manager.notify("STOPPING=1");
-    parts_.log.write({LogLevel::info, "leaving", std::string("shutting down: ") + reason, {}});
+    if (continues_as_standby()) {
+        log_.write({LogLevel::warning, "stepped_down", reason, {}});
+    } else {
+        parts_.setup.manager.notify("STOPPING=1");
+        log_.write({LogLevel::info, "leaving", std::string("shutting down: ") + reason, {}});
+    }
     stopping_.notify_all();
+}
+
+bool Server::continues_as_standby() {
+    MutexLock lock(mutex_);
+    return parts_.is_node && failure_ && is_takeover(*failure_);
 }
 
 void Server::shut_down() {
     const auto deadline = steady_clock::now() + drain_time;
     const auto closed = parts_.database.close();
-    if (!closed) {
-        parts_.log.write({LogLevel::error,
-                          "close_failed",
-                          "the store could not be closed cleanly",
-                          {{"error", closed.error().message}}});
+    if (!closed && !continues_as_standby()) {
+        log_.write({LogLevel::error,
+                    "close_failed",
+                    "the store could not be closed cleanly",
+                    {{"error", closed.error().message}}});
     }
     while (traffic_.busy > 0 && steady_clock::now() < deadline) {
         std::this_thread::sleep_for(milliseconds{2});
@@ -489,22 +500,26 @@ Result<void> serve_store(const ServerOptions& options) {
     if (!http_access) return http_access.error();
     auto setup = set_up_daemon(options);
     if (!setup) return std::move(setup).error();
-    Log& log = *setup->log;
-    auto database = open_served_store(options, log);
+    auto database = open_served_store(options, *setup->log);
     if (!database) return std::move(database).error();
-    Server server({options, log, setup->manager, *database, *setup->listeners, *peer_access,
-                   *http_access, setup->admin_group, setup->max_connections});
-    log_listeners(log, *setup->listeners);
-    log_start(log, *database, options);
-    setup->manager.notify("READY=1\nSTATUS=serving locks");
-    notify_ready(options.ready_fd, "ready\n");
-    if (options.on_started) options.on_started();
-    const auto failure = server.run();
+    const auto failure =
+        run_manager({options, *setup, *setup->listeners, *database, *peer_access, *http_access});
     if (failure) return *failure;
     return {};
 }
 
 }  // namespace
+
+std::optional<Error> run_manager(const ManagerParts& parts) {
+    Server server(parts);
+    const auto& options = parts.options;
+    if (!parts.is_node) log_listeners(*parts.setup.log, parts.listeners);
+    log_start(*parts.setup.log, parts.database, options);
+    parts.setup.manager.notify("READY=1\nSTATUS=serving locks");
+    notify_ready(options.ready_fd, "ready\n");
+    if (options.on_started) options.on_started();
+    return server.run();
+}
 
 Result<void> serve(const ServerOptions& options) {
     prepare_process();

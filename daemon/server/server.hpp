@@ -79,8 +79,10 @@ struct ServerOptions {
     std::string node;
     // The maximum time for which a new client waits until the manager can be reached.
     std::chrono::milliseconds relay_timeout{5'000};
-    // The directory of the store. If it is empty, the store is in memory.
+    // The directory of the store, or an etcd:// URL. If it is empty, the store is in memory.
     std::string store;
+    // For an etcd:// URL.
+    EtcdOptions etcd;
     Durability durability = Durability::durable;
     // The members of this group can use the socket and are administrators. Empty if there is no
     // such group.

@@ -1,6 +1,7 @@
 // A listening socket with its name.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <string>
@@ -24,6 +25,8 @@ public:
 
     // Returns the socket, which the caller must close. Returns -1 if it was taken before.
     int take_socket() { return std::exchange(socket_, -1); }
+    // Returns another listener with the same socket, which must not have been taken.
+    Listener duplicate() const { return {::fcntl(socket_, F_DUPFD_CLOEXEC, 0), tcp_, name_}; }
     // True for TCP. The kernel cannot identify the user of a TCP client.
     bool tcp() const { return tcp_; }
     // Returns a name for messages: the path of a Unix socket, or a URL such as

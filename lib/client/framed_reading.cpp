@@ -281,7 +281,12 @@ void FramedService::take(const Frame& frame) {
         }
     } else {
         reply = read_refusal_frame(frame.body);
-        if (reply.error().code == ErrorCode::closing && ask_again(frame.number, pending)) return;
+        const auto code = reply.error().code;
+        if (code == ErrorCode::closing && ask_again(frame.number, pending)) return;
+        if (code == ErrorCode::not_the_manager) {
+            if (ask_new_manager(frame.number, pending)) return;
+            reply = in_doubt_error(reply.error());
+        }
     }
     finish(frame.number, std::move(pending), std::move(reply));
 }
@@ -292,6 +297,17 @@ bool FramedService::ask_again(std::uint64_t number, PendingCall& pending) {
     MutexLock lock(mutex_);
     if (closed_ || hurry_) return false;
     pending.was_sent = false;
+    pending_calls_.emplace(number, std::move(pending));
+    return true;
+}
+
+// Handles the error `not_the_manager`: another node has become the manager, and it is unknown
+// whether the call took effect. The connection ends soon. Keeps the call if it can be repeated, so
+// that it is sent again after the next connect. Otherwise returns false.
+bool FramedService::ask_new_manager(std::uint64_t number, PendingCall& pending) {
+    MutexLock lock(mutex_);
+    if (closed_ || hurry_ || pending.cancelled || !may_repeat(pending)) return false;
+    pending.in_doubt = true;
     pending_calls_.emplace(number, std::move(pending));
     return true;
 }

@@ -226,6 +226,7 @@ private:
     bool may_repeat(const PendingCall& pending) const ROCKLOCK_REQUIRES(mutex_);
     void take(const Frame& frame) ROCKLOCK_EXCLUDES(mutex_);
     bool ask_again(std::uint64_t number, PendingCall& pending) ROCKLOCK_EXCLUDES(mutex_);
+    bool ask_new_manager(std::uint64_t number, PendingCall& pending) ROCKLOCK_EXCLUDES(mutex_);
     void finish(std::uint64_t number, PendingCall pending, Result<Reply> reply)
         ROCKLOCK_EXCLUDES(mutex_);
     void deliver(std::vector<CompletedCall> finished) ROCKLOCK_EXCLUDES(mutex_);

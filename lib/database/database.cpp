@@ -104,6 +104,11 @@ Database::~Database() {
 
 Result<Database> Database::open(const std::string& directory, DatabaseOptions options) {
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
+    if (is_etcd_url(directory)) {
+        auto storage = open_etcd_storage(directory, clock, options.etcd);
+        if (!storage) return std::move(storage).error();
+        return open_on(*std::move(storage), std::move(options));
+    }
     RocksdbOptions rocksdb = options.rocksdb;
     rocksdb.create_if_missing = options.create_if_missing;
     auto storage = open_rocksdb_storage(directory, clock, rocksdb);

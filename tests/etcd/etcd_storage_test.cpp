@@ -198,8 +198,7 @@ BOOST_AUTO_TEST_CASE(may_have_made_the_last_commit_of_a_manager_that_was_replace
     // The commit is executed, but the manager learns only that it was replaced.
     fail_next(EtcdFault::answer_lost);
     cluster.node("a").fail_next({EtcdFault::request_lost, EtcdRequest::txn}, 1000);
-    BOOST_TEST(
-        (failure_of(first->commit(put("k", value(1, "one")))) == ErrorCode::indeterminate));
+    BOOST_TEST((failure_of(first->commit(put("k", value(1, "one")))) == ErrorCode::indeterminate));
     end_leases();
     const auto second = open("b");
     BOOST_TEST(read(*second, "k") == "one");

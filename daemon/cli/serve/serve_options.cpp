@@ -10,15 +10,17 @@
 #include <tuple>
 #include <utility>
 
+#include "base/read_file.hpp"
 #include "daemon/cli/manager_choice.hpp"
 #include "daemon/cli/serve/user_limits.hpp"
 
 namespace rocklock {
 namespace {
 
+constexpr std::size_t max_password_bytes = 4096;
 constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<std::pair<const char*, const char*>, 34> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 43> operation_defaults = {
     {{"http", ""},
      {"accept-host", ""},
      {"http-secret-file", ""},
@@ -30,6 +32,15 @@ constexpr std::array<std::pair<const char*, const char*>, 34> operation_defaults
      {"relay", ""},
      {"relay-timeout", "5s"},
      {"node", ""},
+     {"store", ""},
+     {"peer-address", ""},
+     {"lead-ttl", "3s"},
+     {"etcd-timeout", "10s"},
+     {"etcd-cert", ""},
+     {"etcd-key", ""},
+     {"etcd-ca", ""},
+     {"etcd-user", ""},
+     {"etcd-password-file", ""},
      {"admin-group", ""},
      {"principal-from-uid", "off"},
      {"max-connections", "20000"},
@@ -149,6 +160,49 @@ Result<void> read_peers(const Settings& settings, ServerOptions& options) {
                  "relay and peer-listen are both set: a daemon is either a relay or a manager");
 }
 
+// Reads the settings of a store on etcd. Errors: invalid_argument; io_error (the file with the
+// password).
+Result<void> read_etcd(const Settings& settings, ServerOptions& options) {
+    options.store = settings.get("store", "").value;
+    if (options.store.empty()) return {};
+    if (!is_etcd_url(options.store)) {
+        return Error(ErrorCode::invalid_argument,
+                     "store is '" + options.store +
+                         "': write etcd://HOST:PORT,HOST:PORT/PREFIX, or name a directory with db");
+    }
+    if (!options.relay.empty()) {
+        return Error(ErrorCode::invalid_argument,
+                     "relay and store are both set: a daemon with relay has no store, and a node "
+                     "with store becomes a relay by itself");
+    }
+    auto& etcd = options.etcd;
+    etcd.node = options.node;
+    etcd.address = settings.get("peer-address", "").value;
+    if (etcd.address.empty() && !options.peer_listen.empty()) {
+        etcd.address = options.peer_listen.front();
+    }
+    const auto ttl = settings.duration("lead-ttl", "3s");
+    if (!ttl) return ttl.error();
+    etcd.lead_ttl = *ttl;
+    const auto timeout = settings.duration("etcd-timeout", "10s");
+    if (!timeout) return timeout.error();
+    etcd.timeout = *timeout;
+    etcd.cert_file = absolute_path(settings.get("etcd-cert", "").value);
+    etcd.key_file = absolute_path(settings.get("etcd-key", "").value);
+    etcd.ca_file = absolute_path(settings.get("etcd-ca", "").value);
+    etcd.user = settings.get("etcd-user", "").value;
+    const auto password_file = absolute_path(settings.get("etcd-password-file", "").value);
+    if (password_file.empty()) return {};
+    auto password = read_file(password_file, max_password_bytes);
+    if (!password) {
+        return Error(ErrorCode::io_error,
+                     "etcd-password-file: " + password_file + " cannot be read: check the file");
+    }
+    while (!password->empty() && password->back() == '\n') password->pop_back();
+    etcd.password = *std::move(password);
+    return {};
+}
+
 // Reads the settings of the log.
 Result<void> read_log(const Settings& settings, ServerOptions& options) {
     const auto format = settings.choice("log-format", "text", {"text", "logfmt", "json"});
@@ -252,6 +306,10 @@ Result<void> read_paths(const Settings& settings, bool memory, ServeSettings& re
         read.texts["db"] = {"(none)", "relay"};
         return {};
     }
+    if (!read.options.store.empty()) {
+        read.texts["db"] = {"(none)", "store"};
+        return {};
+    }
     if (memory) {
         read.texts["db"] = {"(memory)", "the command line"};
         return {};
@@ -302,6 +360,7 @@ Result<ServeSettings> read_serve_settings(const Arguments& arguments) {
     options.allow_shared_store = arguments.has("allow-shared-store");
     options.container = arguments.has("container");
     if (auto done = read_peers(*settings, options); !done) return std::move(done).error();
+    if (auto done = read_etcd(*settings, options); !done) return std::move(done).error();
     if (auto done = read_paths(*settings, arguments.has("memory"), read); !done) {
         return std::move(done).error();
     }

@@ -14,6 +14,7 @@
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/serve/serve_options.hpp"
 #include "daemon/cli/verbs.hpp"
+#include "daemon/node/node.hpp"
 #include "daemon/relay/relay.hpp"
 #include "daemon/server/server.hpp"
 
@@ -94,6 +95,11 @@ Result<void> check_relay(const ServerOptions& options) {
 int serve_verb(const Arguments& arguments) {
     auto settings = read_serve_settings(arguments);
     if (!settings) return fail(settings.error());
+    if (arguments.has("store") && (arguments.has("memory") || arguments.has("db"))) {
+        return fail({ErrorCode::invalid_argument,
+                     "--store keeps the store on etcd, and --db and --memory keep it on this "
+                     "machine: give only one of them"});
+    }
     if (arguments.has("memory") && arguments.has("db")) {
         return fail({ErrorCode::invalid_argument,
                      "--memory keeps the store in memory, and --db names its directory: give only "
@@ -125,13 +131,18 @@ int serve_verb(const Arguments& arguments) {
     if (auto checked = check_socket_path(options.socket_path); !checked) {
         return fail(checked.error());
     }
-    for (const auto& directory : {directory_of(options.socket_path), directory_of(options.store)}) {
+    const auto store_parent =
+        is_etcd_url(options.store) ? std::string() : directory_of(options.store);
+    for (const auto& directory : {directory_of(options.socket_path), store_parent}) {
         if (directory.empty()) continue;
         if (auto made = make_directories(directory); !made) return fail(made.error());
     }
     EarlierStderr earlier(!options.log_file.empty());
     options.on_started = [&earlier] { earlier.close(); };
-    const auto served = options.relay.empty() ? serve(options) : serve_relay(options);
+    const auto run = is_etcd_url(options.store) ? serve_node
+                     : options.relay.empty()    ? serve
+                                                : serve_relay;
+    const auto served = run(options);
     if (served) return exit_status::done;
     const Error error = about_store(served.error(), options.store);
     earlier.print(error);

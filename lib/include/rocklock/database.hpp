@@ -18,6 +18,7 @@
 #include <rocklock/lock.hpp>
 #include <rocklock/result.hpp>
 #include <rocklock/session.hpp>
+#include <rocklock/storage/etcd.hpp>
 #include <rocklock/storage/storage.hpp>
 
 namespace rocklock {
@@ -66,9 +67,11 @@ struct DatabaseOptions {
     Rehearsal rehearsal;
     // The clock; must outlive the database. If null, the clock of the machine is used.
     Clock* clock = nullptr;
-    // For Database::open() only. RocksdbOptions::create_if_missing is ignored;
+    // For a directory in Database::open() only. RocksdbOptions::create_if_missing is ignored;
     // DatabaseOptions::create_if_missing applies instead.
     RocksdbOptions rocksdb;
+    // For an etcd:// URL in Database::open() only.
+    EtcdOptions etcd;
 };
 
 // Options of Database::connect().
@@ -103,11 +106,14 @@ struct ConnectOptions {
 //             returns after the operating system has accepted its commit.
 class ROCKLOCK_API Database {
 public:
-    // Opens the store in a directory. Only one process at a time can have a store open.
+    // Opens the store in a directory, or the store on etcd whose URL has the form
+    // etcd://HOST:PORT[,HOST:PORT...][/PREFIX][?tls] (see <rocklock/storage/etcd.hpp>). Only one
+    // process at a time can have a store open.
     //
-    // Errors: invalid_argument (an option), store_in_use (with the pid), not_a_store, read_only,
-    //         newer_format, corrupt, no_space, io_error. If open() cannot open an existing store,
-    //         no committed data is changed.
+    // Errors: invalid_argument (an option), store_in_use (with the pid, or with the manager of a
+    //         store on etcd), not_a_store, read_only, newer_format, corrupt, no_space, io_error;
+    //         for a store on etcd also those of open_etcd_storage(). If open() cannot open an
+    //         existing store, no committed data is changed.
     static Result<Database> open(const std::string& directory, DatabaseOptions options = {});
     // Creates a store in memory. It is lost when the object is destroyed. Errors: invalid_argument.
     static Result<Database> in_memory(DatabaseOptions options = {});

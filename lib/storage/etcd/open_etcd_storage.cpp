@@ -14,15 +14,7 @@ Result<std::unique_ptr<Storage>> open_etcd_storage(const std::string& url, Clock
                                                    const EtcdOptions& options) {
     auto parsed = etcd::parse_url(url);
     if (!parsed) return std::move(parsed).error();
-    etcd::ClientOptions client_options;
-    client_options.endpoints = std::move(parsed->endpoints);
-    client_options.tls = parsed->tls;
-    client_options.ca_file = options.ca_file;
-    client_options.cert_file = options.cert_file;
-    client_options.key_file = options.key_file;
-    client_options.user = options.user;
-    client_options.password = options.password;
-    auto client = etcd::load_client(client_options);
+    auto client = etcd::load_client(etcd::client_options(*parsed, options));
     if (!client) return std::move(client).error();
     return etcd::open_storage(*std::move(client), parsed->prefix, clock, options);
 }

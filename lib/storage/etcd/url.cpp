@@ -67,4 +67,16 @@ Result<Url> parse_url(std::string_view text) {
     }
 }
 
+ClientOptions client_options(const Url& url, const EtcdOptions& options) {
+    ClientOptions client;
+    client.endpoints = url.endpoints;
+    client.tls = url.tls;
+    client.ca_file = options.ca_file;
+    client.cert_file = options.cert_file;
+    client.key_file = options.key_file;
+    client.user = options.user;
+    client.password = options.password;
+    return client;
+}
+
 }  // namespace rocklock::etcd

@@ -6,6 +6,9 @@
 #include <vector>
 
 #include <rocklock/result.hpp>
+#include <rocklock/storage/etcd.hpp>
+
+#include "storage/etcd/client.hpp"
 
 namespace rocklock::etcd {
 
@@ -23,5 +26,8 @@ struct Url {
 
 // Errors: invalid_argument.
 Result<Url> parse_url(std::string_view text);
+
+// Returns the settings of a connection to the members of the URL.
+ClientOptions client_options(const Url& url, const EtcdOptions& options);
 
 }  // namespace rocklock::etcd

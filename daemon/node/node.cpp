@@ -1,0 +1,163 @@
+#include "daemon/node/node.hpp"
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "daemon/relay/run_relay.hpp"
+#include "daemon/server/daemon_setup.hpp"
+#include "daemon/server/http_access.hpp"
+#include "daemon/server/listeners.hpp"
+#include "daemon/server/peer_admission.hpp"
+#include "daemon/server/run_manager.hpp"
+#include "daemon/server/served_store.hpp"
+#include "daemon/support/log.hpp"
+#include "daemon/support/stop_request.hpp"
+#include "storage/etcd/lead_watch.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// The pause before the next attempt to open the store if etcd cannot be reached.
+constexpr milliseconds retry_pause{500};
+
+// Returns whether opening the store can succeed later without a change by an administrator.
+bool is_temporary(ErrorCode code) {
+    return code == ErrorCode::unreachable || code == ErrorCode::indeterminate ||
+           code == ErrorCode::not_the_manager;
+}
+
+// Alternates between the two roles until the end is requested.
+class Node {
+public:
+    Node(const ServerOptions& options, const DaemonSetup& setup, PeerAccess peer_access,
+         HttpAccess http_access, etcd::LeadWatch watch)
+        : options_(options),
+          setup_(setup),
+          peer_access_(std::move(peer_access)),
+          http_access_(std::move(http_access)),
+          watch_(std::move(watch)) {}
+
+    Result<void> run();
+
+private:
+    // The result of the process, or nullopt if it continues in another role.
+    using End = std::optional<Result<void>>;
+
+    End serve(Database& database);
+    End stand_by(const ManagerNode& manager);
+    void wait_for(const ManagerNode& manager, const std::string& why);
+    void started();
+
+    // Some members of a copy are reset after the start.
+    ServerOptions options_;
+    const DaemonSetup& setup_;
+    const PeerAccess peer_access_;
+    const HttpAccess http_access_;
+    etcd::LeadWatch watch_;
+    RateLimiter logged_{milliseconds{10'000}};
+};
+
+Result<void> Node::run() {
+    while (true) {
+        End end;
+        {
+            auto opened = open_served_store(options_, *setup_.log);
+            if (opened) {
+                end = serve(*opened);
+            } else if (opened.error().code == ErrorCode::store_in_use && opened.error().manager) {
+                end = stand_by(*opened.error().manager);
+            } else if (!is_temporary(opened.error().code)) {
+                return std::move(opened).error();
+            } else {
+                if (logged_.let_through(steady_clock::now()) > 0) {
+                    setup_.log->write({LogLevel::warning,
+                                       "store_unreachable",
+                                       "the store cannot be opened yet",
+                                       {{"error", opened.error().message}}});
+                }
+                std::this_thread::sleep_for(retry_pause);
+            }
+        }
+        if (end) return *end;
+    }
+}
+
+// The process has reported that it has started. Later roles must not report it again.
+void Node::started() {
+    options_.ready_fd = -1;
+    options_.on_started = nullptr;
+}
+
+Node::End Node::serve(Database& database) {
+    setup_.log->write(
+        {LogLevel::info, "leading", "this node is the manager now", {{"node", options_.node}}});
+    auto listeners = setup_.listeners->duplicate();
+    const auto failure =
+        run_manager({options_, setup_, listeners, database, peer_access_, http_access_, true});
+    started();
+    if (!failure) return Result<void>();
+    if (!is_temporary(failure->code)) return Result<void>(*failure);
+    return std::nullopt;
+}
+
+// Relays the clients of this node as long as the other node is the manager.
+Node::End Node::stand_by(const ManagerNode& manager) {
+    if (manager.address.empty()) {
+        wait_for(manager, "it does not accept other nodes (see --peer-listen)");
+        return std::nullopt;
+    }
+    auto target = relay_target(options_, manager.address);
+    if (!target) {
+        wait_for(manager, target.error().message);
+        return std::nullopt;
+    }
+    StopRequest changed;
+    bool has_changed = false;
+    std::jthread watching([&](const std::stop_token& stop) {
+        watch_.await_change(manager, stop);
+        if (!stop.stop_requested()) changed.request();
+    });
+    auto listeners = setup_.listeners->duplicate();
+    const auto failure = run_relay({options_, setup_, listeners, *std::move(target), &changed});
+    has_changed = changed.requested();
+    watching.request_stop();
+    watching.join();
+    started();
+    if (failure) return Result<void>(*failure);
+    return has_changed ? End() : End(Result<void>());
+}
+
+// Waits without serving clients, whose connections stay in the queues of the listening sockets.
+void Node::wait_for(const ManagerNode& manager, const std::string& why) {
+    setup_.log->write({LogLevel::error,
+                       "not_relaying",
+                       "the clients of this node wait, because it cannot relay them to the manager",
+                       {{"manager", manager.name}, {"reason", why}}});
+    watch_.await_change(manager, {});
+}
+
+}  // namespace
+
+Result<void> serve_node(const ServerOptions& options) {
+    prepare_process();
+    auto watch = etcd::LeadWatch::connect(options.store, options.etcd);
+    if (!watch) return std::move(watch).error();
+    auto peer_access = open_peer_access(options);
+    if (!peer_access) return std::move(peer_access).error();
+    auto http_access = http_access_of(options);
+    if (!http_access) return std::move(http_access).error();
+    const auto setup = set_up_daemon(options);
+    if (!setup) return setup.error();
+    log_listeners(*setup->log, *setup->listeners);
+    Node node(options, *setup, *std::move(peer_access), *std::move(http_access), *std::move(watch));
+    return node.run();
+}
+
+}  // namespace rocklock

@@ -1,0 +1,33 @@
+// The manager: serves an open store.
+#pragma once
+
+#include <optional>
+
+#include <rocklock/database.hpp>
+#include <rocklock/error.hpp>
+
+#include "daemon/server/daemon_setup.hpp"
+#include "daemon/server/http_access.hpp"
+#include "daemon/server/listeners.hpp"
+#include "daemon/server/peer_admission.hpp"
+#include "daemon/server/server.hpp"
+
+namespace rocklock {
+
+// The objects that the manager uses and that outlive it.
+struct ManagerParts {
+    const ServerOptions& options;
+    const DaemonSetup& setup;
+    Listeners& listeners;
+    Database& database;
+    PeerAccess peer_access;
+    HttpAccess http_access;
+    // Whether this process continues as a standby if another node becomes the manager.
+    bool is_node = false;
+};
+
+// Serves until a signal requests the end, the idle limit is reached, or the storage fails; then
+// closes the database. Returns nullopt after a requested stop, or the failure.
+std::optional<Error> run_manager(const ManagerParts& parts);
+
+}  // namespace rocklock
