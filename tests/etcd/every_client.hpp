@@ -202,12 +202,6 @@ struct Connected {
     etcd::Revision start;
 };
 
-// Returns the code of the error, or nullopt if there is none.
-template <typename T>
-std::optional<ErrorCode> code(const Result<T>& result) {
-    return result ? std::nullopt : std::optional(result.error().code);
-}
-
 // Returns whether the result is an error with this code whose message contains `text`.
 template <typename T>
 boost::test_tools::predicate_result fails(const Result<T>& result, ErrorCode expected,

@@ -188,6 +188,19 @@ BOOST_AUTO_TEST_CASE(can_repeat_a_request) {
     BOOST_TEST(cluster.fake.leases().front() == lease);
 }
 
+BOOST_AUTO_TEST_CASE(leaves_no_effect_of_a_read_unknown) {
+    Cluster cluster;
+    cluster.write("k", "1");
+    for (const auto fault :
+         {EtcdFault::request_lost, EtcdFault::answer_lost, EtcdFault::applied_late}) {
+        cluster.node().fail_next(fault);
+        const auto read = cluster.a->range({"k", ""}, Cluster::timeout);
+        BOOST_TEST((read.error().code == ErrorCode::unreachable));
+    }
+    cluster.fake.apply_late();
+    BOOST_TEST(cluster.fake.revision() == 2);
+}
+
 BOOST_AUTO_TEST_CASE(can_fail_the_start_of_a_watch) {
     Cluster cluster;
     for (const auto fault :

@@ -128,7 +128,7 @@ etcd::Revision FakeCluster::append_response(Stream& stream, etcd::Revision throu
     response.header = state_.header();
     response.header.member_id = stream.node.member_id();
     response.header.revision = through;
-    const auto most = state_.limits().watch_revisions;
+    const auto max_revisions = state_.limits().watch_revisions;
     std::size_t revisions = 0;
     etcd::Revision last = 0;
     auto examined = through;
@@ -139,7 +139,7 @@ etcd::Revision FakeCluster::append_response(Stream& stream, etcd::Revision throu
             continue;
         }
         const auto revision = change->kv.mod_revision;
-        if (revision != last && ++revisions > most) {
+        if (revision != last && ++revisions > max_revisions) {
             examined = last;
             break;
         }

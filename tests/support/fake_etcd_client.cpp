@@ -8,9 +8,14 @@ namespace rocklock::testing {
 
 namespace {
 
+bool is_read(EtcdRequest request) {
+    return request == EtcdRequest::range || request == EtcdRequest::status ||
+           request == EtcdRequest::watch;
+}
+
 // Returns the error that the client receives instead of the response.
-std::optional<Error> error_of(EtcdFault fault) {
-    switch (fault) {
+std::optional<Error> error_of(const FakeNode::Course& course) {
+    switch (course.fault) {
         case EtcdFault::none:
         case EtcdFault::duplicated:
         case EtcdFault::keep_alive_ignored:
@@ -18,7 +23,10 @@ std::optional<Error> error_of(EtcdFault fault) {
         case EtcdFault::request_lost:
         case EtcdFault::answer_lost:
         case EtcdFault::applied_late:
-            return Error(ErrorCode::indeterminate, "etcd did not answer in time (fault).");
+            // A read has no effect that could be unknown.
+            return Error(
+                is_read(course.request) ? ErrorCode::unreachable : ErrorCode::indeterminate,
+                "etcd did not answer in time (fault).");
         case EtcdFault::unreachable:
             return Error(ErrorCode::unreachable, "No member of etcd can be reached (fault).");
         case EtcdFault::no_space_reported:
@@ -40,7 +48,7 @@ auto FakeClient::send(const FakeNode::Course& course, Execute execute) {
     cluster_.process(
         course, [&](EtcdState& state, BootTime now) { answer.emplace(execute(state, now)); },
         [execute](EtcdState& state, BootTime now) { static_cast<void>(execute(state, now)); });
-    if (auto error = error_of(course.fault)) return Answer(std::move(*error));
+    if (auto error = error_of(course)) return Answer(std::move(*error));
     return std::move(answer.value());
 }
 
@@ -120,10 +128,7 @@ Result<std::unique_ptr<etcd::Watch>> FakeClient::watch(const std::string& key,
     const auto course = node_.next_course(EtcdRequest::watch);
     const auto nothing = [](EtcdState& /*state*/, BootTime /*now*/) {};
     cluster_.process(course, nothing, nothing);
-    if (auto error = error_of(course.fault)) {
-        if (error->code == ErrorCode::indeterminate) error->code = ErrorCode::unreachable;
-        return std::move(*error);
-    }
+    if (auto error = error_of(course)) return std::move(*error);
     return std::unique_ptr<etcd::Watch>(
         std::make_unique<FakeWatch>(cluster_, cluster_.open_stream(node_, key, end, first)));
 }

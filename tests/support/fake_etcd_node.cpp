@@ -46,6 +46,7 @@ void FakeNode::end_watches() {
 FakeNode::Course FakeNode::next_course(EtcdRequest request) {
     const MutexLock lock(mutex_);
     Course course;
+    course.request = request;
     switch (cut_) {
         case EtcdCut::none:
             break;
@@ -66,8 +67,8 @@ FakeNode::Course FakeNode::next_course(EtcdRequest request) {
     }
     course.fault = draw_fault(request);
     if (course.fault == EtcdFault::applied_late || course.fault == EtcdFault::duplicated) {
-        const auto most = std::max(rates_.max_late_requests, 1U);
-        course.after_requests = static_cast<unsigned>(1 + random_.below(most));
+        const auto max_requests = std::max(rates_.max_late_requests, 1U);
+        course.after_requests = static_cast<unsigned>(1 + random_.below(max_requests));
     }
     if (rates_.lease_ended > 0 && random_.percent(rates_.lease_ended)) {
         course.end_lease = random_.next();

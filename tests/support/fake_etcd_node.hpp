@@ -23,6 +23,8 @@ enum class EtcdRequest : std::uint8_t {
     watch,
 };
 
+// Where a fault fails with indeterminate, a read fails with unreachable, because it has no effect
+// that could be unknown.
 enum class EtcdFault : std::uint8_t {
     none,
     // Fails with indeterminate. No effect.
@@ -117,6 +119,7 @@ public:
     // The course of one request. `end_lease` and `compact` are random numbers, if the cluster shall
     // end a lease or compact.
     struct Course {
+        EtcdRequest request = EtcdRequest::txn;
         EtcdFault fault = EtcdFault::none;
         std::optional<unsigned> after_requests;
         std::optional<std::uint64_t> end_lease;

@@ -15,6 +15,7 @@ namespace {
 // its value.
 constexpr std::size_t operation_overhead = 12;
 constexpr std::int64_t change_overhead = 96;
+constexpr std::chrono::seconds max_lease_ttl{9'000'000'000};
 
 Error invalid(std::string text) {
     return {ErrorCode::invalid_argument, "etcdserver: " + std::move(text)};
@@ -117,8 +118,8 @@ Result<etcd::TxnResponse> EtcdState::txn(const etcd::Txn& txn) {
 }
 
 Result<void> EtcdState::check(const etcd::Txn& txn) const {
-    const auto most = std::max({txn.compares.size(), txn.success.size(), txn.failure.size()});
-    if (most > limits_.operations) return invalid("too many operations in txn request");
+    const auto longest = std::max({txn.compares.size(), txn.success.size(), txn.failure.size()});
+    if (longest > limits_.operations) return invalid("too many operations in txn request");
     const auto nameless = [](const auto& of) { return key_of(of).empty(); };
     if (std::any_of(txn.compares.begin(), txn.compares.end(),
                     [](const auto& compare) { return compare.key.empty(); }) ||
@@ -303,6 +304,7 @@ bool EtcdState::watchable(const EtcdChange& change) const {
 
 Result<etcd::Lease> EtcdState::grant_lease(std::chrono::seconds ttl, BootTime now) {
     if (no_space_) return Error(ErrorCode::no_space, "etcdserver: mvcc: database space exceeded");
+    if (ttl > max_lease_ttl) return invalid("too large lease TTL");
     const auto granted = std::max(ttl, limits_.lease_ttl);
     const auto id = ++last_lease_;
     leases_[id] = {granted, now + granted, {}};
