@@ -150,7 +150,7 @@ BOOST_FIXTURE_TEST_CASE(reports_that_a_request_exceeds_a_limit, OneMember) {
     check_error(client->txn(put("large", std::string(1'600'000, 'x')), timeout),
                 ErrorCode::invalid_argument);
     // Refused by the server's gRPC library.
-    check_error(client->txn(put("large", std::string(10'000'000, 'x')), timeout),
+    check_error(client->txn(put("large", std::string(5'000'000, 'x')), timeout),
                 ErrorCode::invalid_argument);
 
     Txn twice = put("twice", "1");

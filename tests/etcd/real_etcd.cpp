@@ -175,10 +175,10 @@ std::unique_ptr<etcd::Client> RealEtcd::client() const {
 void RealEtcd::await_ready(std::size_t member) const {
     auto options = client_options();
     options.endpoints = {members_[member].client_address};
-    const auto client = etcd::load_client(options).value();
     const auto deadline = std::chrono::steady_clock::now() + start_timeout;
     while (true) {
-        const auto read = client->range({.key = "ready"}, 1s);
+        // A client that has not failed before connects without a delay.
+        const auto read = etcd::load_client(options).value()->range({.key = "ready"}, 1s);
         // A cluster with authentication serves requests if it refuses this one.
         if (read || read.error().code == ErrorCode::access_denied) return;
         if (std::chrono::steady_clock::now() > deadline) {

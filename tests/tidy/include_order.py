@@ -11,7 +11,7 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^#include ([<"])([^>"]+)[>"]')
-LIBRARIES = ("boost/", "rocksdb/", "openssl/")
+LIBRARIES = ("boost/", "rocksdb/", "openssl/", "grpcpp/", "etcd.")
 
 
 def group(path, line):

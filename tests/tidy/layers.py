@@ -12,6 +12,10 @@ RESTRICTED = {
     "boost/asio": ("daemon", "tests", "bench"),
     "boost/beast": ("daemon", "tests", "bench"),
     "boost/test": ("tests",),
+    "grpcpp/": ("lib/storage/etcd/grpc", "tests/etcd"),
+    # Generated from lib/storage/etcd/grpc/etcd.proto.
+    "etcd.pb.h": ("lib/storage/etcd/grpc",),
+    "etcd.grpc.pb.h": ("lib/storage/etcd/grpc",),
 }
 
 

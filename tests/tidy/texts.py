@@ -10,7 +10,7 @@ FENCE = re.compile(r"(?:<!-- example: (\S+) (\S+) -->\n)?^```(\w*)\n(.*?)^```$",
 HOSTS = {
     "www.apache.org", "localhost", "127.0.0.1", "example.com", "locks.example",
     "0.0.0.0", "locks", "strange", "evil.example", "docs.aws.amazon.com",
-    "rocksdb.org", "mesonbuild.com", "martinfowler.com",
+    "rocksdb.org", "mesonbuild.com", "martinfowler.com", "etcd.io",
 }
 HOST = re.compile(r"https?://([\w.-]+)")
 # A path that exists only on the author's machine.

@@ -1,9 +1,9 @@
 // Classifies the failures of a request to etcd by what they prove about its effect.
 #pragma once
 
-#include <grpcpp/support/status.h>
-
 #include <string>
+
+#include <grpcpp/support/status.h>
 
 #include <rocklock/error.hpp>
 

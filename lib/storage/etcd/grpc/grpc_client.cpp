@@ -21,7 +21,7 @@ grpc::Status keep_alive_once(const Member& member, grpc::ClientContext& context,
     request.set_id(lease);
     const bool answered = stream->Write(request) && stream->Read(&response);
     if (answered) context.TryCancel();
-    const grpc::Status status = stream->Finish();
+    grpc::Status status = stream->Finish();
     if (answered) return grpc::Status::OK;
     if (!status.ok()) return status;
     return {grpc::StatusCode::UNAVAILABLE, "the stream has ended without a response"};

@@ -20,8 +20,7 @@ GrpcWatch::GrpcWatch(Members& members, Authentication& authentication, OpenedMem
       index_(member.index),
       authentication_(authentication),
       token_(std::move(member.token)),
-      range_(std::move(range)),
-      creation_deadline_(std::chrono::steady_clock::now() + creation_timeout) {
+      range_(std::move(range)) {
     // A member that loses its leader ends the stream. Otherwise, a member that is cut off from the
     // others would stay silent.
     add_metadata(context_, token_, true);
@@ -44,11 +43,12 @@ void GrpcWatch::cancel() {
 }
 
 Result<std::optional<WatchResponse>> GrpcWatch::next(std::chrono::milliseconds timeout) {
-    const Deadline deadline = std::chrono::steady_clock::now() + timeout;
+    const Deadline deadline = deadline_after(timeout);
+    if (!creation_deadline_) creation_deadline_ = deadline_after(creation_timeout);
     while (true) {
         if (cancelled_) return Error(ErrorCode::closing, "the watch was cancelled");
         if (error_) return *error_;
-        const Deadline until = created_ ? deadline : std::min(deadline, creation_deadline_);
+        const Deadline until = created_ ? deadline : std::min(deadline, *creation_deadline_);
         void* tag = nullptr;
         bool ok = false;
         switch (queue_.AsyncNext(&tag, &ok, for_grpc(until))) {

@@ -8,12 +8,12 @@
 // Each step completes as an event of the completion queue. At most one step is pending.
 #pragma once
 
-#include <grpcpp/completion_queue.h>
-
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
+
+#include <grpcpp/completion_queue.h>
 
 #include "storage/etcd/grpc/requests.hpp"
 
@@ -52,7 +52,8 @@ private:
     Authentication& authentication_;
     const Token token_;
     const WatchedRange range_;
-    const Deadline creation_deadline_;
+    // The time until which the member must confirm the watch. Set by the first call of next().
+    std::optional<Deadline> creation_deadline_;
     bool created_ = false;
     std::atomic<bool> cancelled_ = false;
 

@@ -1,12 +1,12 @@
 #include "storage/etcd/grpc/members.hpp"
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
-#include <grpcpp/support/channel_arguments.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
 
 #include "base/read_file.hpp"
 
@@ -97,6 +97,10 @@ std::string connection_problem(const Member& member, Deadline deadline) {
 }
 
 }  // namespace
+
+Deadline deadline_after(milliseconds timeout) {
+    return std::chrono::steady_clock::now() + std::min<milliseconds>(timeout, std::chrono::days(1));
+}
 
 std::chrono::system_clock::time_point for_grpc(Deadline deadline) {
     return std::chrono::system_clock::now() +

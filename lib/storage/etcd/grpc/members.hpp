@@ -1,16 +1,16 @@
 // The members of a cluster and the connections to them.
 #pragma once
 
-#include <etcd.grpc.pb.h>
-#include <grpcpp/channel.h>
-#include <grpcpp/client_context.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <etcd.grpc.pb.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
 
 #include <rocklock/result.hpp>
 
@@ -19,6 +19,9 @@
 namespace rocklock::etcd {
 
 using Deadline = std::chrono::steady_clock::time_point;
+
+// Returns the time after `timeout`, which is limited to one day, so that any value is allowed.
+Deadline deadline_after(std::chrono::milliseconds timeout);
 
 // Returns the deadline for gRPC, which expects the time of the system clock and computes the
 // remaining time at once.

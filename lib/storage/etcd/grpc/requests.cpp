@@ -20,7 +20,7 @@ Deadline deadline_of_attempt(Deadline deadline, bool last) {
 }  // namespace
 
 Result<void> Requests::send(RequestKind kind, Client::Timeout timeout, const Send& send) {
-    const Deadline deadline = std::chrono::steady_clock::now() + timeout;
+    const Deadline deadline = deadline_after(timeout);
     auto failure =
         for_each_member(kind, deadline, [&](std::size_t index, Deadline attempt_deadline) {
             return attempt(kind, members_.at(index), send, attempt_deadline, deadline);
@@ -40,7 +40,7 @@ Result<void> Requests::send(RequestKind kind, Client::Timeout timeout, const Sen
 Result<OpenedMember> Requests::open(Client::Timeout timeout) {
     OpenedMember opened;
     auto failure =
-        for_each_member(RequestKind::read, std::chrono::steady_clock::now() + timeout,
+        for_each_member(RequestKind::read, deadline_after(timeout),
                         [&](std::size_t index, Deadline deadline) -> std::optional<Failure> {
                             const Member& member = members_.at(index);
                             auto connected = member.connect(deadline);
