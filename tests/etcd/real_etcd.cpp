@@ -128,13 +128,14 @@ void RealEtcd::start(std::size_t member) {
     }
     const std::string client_url = scheme + members_[member].client_address;
     const std::string peer_url = "http://" + members_[member].peer_address;
+    const bool alone = members_.size() == 1;
     std::vector<std::string> words{
         "etcd", "--name", name_of(member), "--data-dir", file(name_of(member)),
         "--listen-client-urls", client_url, "--advertise-client-urls", client_url,
         "--listen-peer-urls", peer_url, "--initial-advertise-peer-urls", peer_url,
         "--initial-cluster", cluster, "--log-level", "error", "--logger", "zap",
-        // Elections are faster than by default.
-        "--heartbeat-interval", "50", "--election-timeout", "500"};
+        // Elections are faster than by default. A single member waits for the others, too.
+        "--heartbeat-interval", alone ? "10" : "50", "--election-timeout", alone ? "100" : "500"};
     if (options_.tls) {
         words.insert(words.end(),
                      {"--cert-file", file("server.pem"), "--key-file", file("server.key"),

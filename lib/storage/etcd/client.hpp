@@ -161,10 +161,9 @@ public:
 //          indeterminate        the response did not arrive; it is unknown whether the request had
 //                               or will still have an effect
 //          access_denied        the user or the certificate is not permitted
-//          no_space             the database of the cluster has exceeded its quota. A transaction
-//          may
-//                               nevertheless have had its effect: etcd executes the one that
-//                               exceeds the quota
+//          no_space             the database of the cluster has exceeded its quota; a transaction
+//                               may nevertheless have had its effect, because etcd executes the
+//                               one that exceeds the quota
 //          resource_not_found   the lease does not exist
 //          precondition_failed  the requested revision has been compacted
 //          invalid_argument     the request exceeds a limit of the cluster
