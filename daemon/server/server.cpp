@@ -60,6 +60,7 @@ constexpr milliseconds maintenance_period{10'000};
 // The period of checks of the socket file. If it is lost, the daemon exits so that another can
 // start.
 constexpr milliseconds socket_check_period{1'000};
+constexpr milliseconds takeover_check_period{100};
 
 std::function<Result<void>(const std::string&)> backup_of(Database& database,
                                                           const ServerOptions& options) {
@@ -93,6 +94,7 @@ private:
     HttpServices services();
     void watch_recovered();
     asio::awaitable<void> watch_socket_file();
+    asio::awaitable<void> watch_takeover();
     asio::awaitable<void> run_maintenance();
     asio::awaitable<void> feed_watchdog();
     asio::awaitable<void> catch_up();
@@ -329,6 +331,7 @@ std::optional<Error> Server::run() {
     peers_.start(std::move(parts_.listeners.peers));
     asio::co_spawn(control_, run_maintenance(), rethrow);
     asio::co_spawn(control_, watch_socket_file(), rethrow);
+    if (parts_.is_node) asio::co_spawn(control_, watch_takeover(), rethrow);
     asio::co_spawn(control_, feed_watchdog(), rethrow);
 
     for (auto& thread : threads_) thread->start();
@@ -362,6 +365,20 @@ asio::awaitable<void> Server::catch_up() {
         return admission_.has_waiting_clients() || peers_.has_unread();
     });
     service_.resume();
+}
+
+// Notices a takeover by another node even if there are no requests.
+asio::awaitable<void> Server::watch_takeover() {
+    const auto& storage = parts_.database.storage();
+    error_code error;
+    asio::steady_timer timer(control_);
+    while (!stopping_) {
+        timer.expires_after(takeover_check_period);
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        if (const auto failure = storage.failure(); failure && !stopping_) {
+            recorder_.judge(*failure);
+        }
+    }
 }
 
 // Periodically removes ended sessions from the process watch, and stops an idle daemon.

@@ -119,8 +119,12 @@ Dispatcher::Done CallRecorder::observe(const Call& call, const Caller& caller,
 void CallRecorder::judge(const Error& error) {
     const bool storage = error.code == ErrorCode::io_error || error.code == ErrorCode::no_space ||
                          error.code == ErrorCode::corrupt;
+    // Another node is the manager of a store on etcd, or etcd does not answer.
+    const bool lost =
+        (error.code == ErrorCode::not_the_manager || error.code == ErrorCode::indeterminate) &&
+        has_failed_ && has_failed_();
     const bool refused = error.code == ErrorCode::no_space && has_failed_ && !has_failed_();
-    if (storage && !refused && !failed_.exchange(true)) storage_failed_(error);
+    if ((lost || (storage && !refused)) && !failed_.exchange(true)) storage_failed_(error);
 }
 
 }  // namespace rocklock

@@ -1,0 +1,118 @@
+"""A cluster: members of etcd and nodes of Rocklock, on this machine."""
+
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import unittest
+
+from harness import PROGRAM, wait_until
+from relayed import Relays, free_port
+
+
+def etcd_is_usable():
+    """Returns whether etcd is installed and the program can load the client for it."""
+    if shutil.which("etcd") is None:
+        return False
+    done = subprocess.run([PROGRAM, "serve", "--store", "etcd://127.0.0.1:1/x", "--socket", "/nonexistent/s",
+                           "--peer-listen", "0.0.0.0:0"],
+                          capture_output=True, text=True, check=False, timeout=60)
+    return "no support for etcd" not in done.stderr
+
+
+class Member:
+    """A member of etcd, with a data directory of its own."""
+
+    def __init__(self, folder, name, client_port, peer_port, cluster):
+        self.name = name
+        self.port = client_port
+        self.words = ["etcd", "--name", name, "--data-dir", str(folder / name), "--log-level", "error",
+                      "--listen-client-urls", f"http://127.0.0.1:{client_port}",
+                      "--advertise-client-urls", f"http://127.0.0.1:{client_port}",
+                      "--listen-peer-urls", f"http://127.0.0.1:{peer_port}",
+                      "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer_port}",
+                      "--initial-cluster", cluster]
+        self.log = folder / f"{name}.log"
+        self.process = None
+
+    def start(self):
+        with open(self.log, "a", encoding="utf-8") as out:
+            self.process = subprocess.Popen(self.words, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+
+    def kill(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait()
+
+    def answers(self):
+        """Returns whether the member has a leader and has executed a request."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1)
+            connection.request("GET", "/health")
+            return b'"health":"true"' in connection.getresponse().read()
+        return False
+
+
+@unittest.skipUnless(etcd_is_usable(), "etcd is not installed, or this build has no client for it")
+class Cluster(Relays):
+    """Tests start etcd with etcd(), and nodes with node()."""
+
+    ttl_s = 2
+
+    def setUp(self):
+        super().setUp()
+        self.members = []
+        self.ports = {}
+
+    def tearDown(self):
+        super().tearDown()
+        for member in self.members:
+            member.kill()
+
+    def etcd(self, count=1):
+        """Starts the members and waits until they answer."""
+        folder = self.folder / "etcd"
+        folder.mkdir()
+        ports = [(f"m{i}", free_port(), free_port()) for i in range(count)]
+        cluster = ",".join(f"{name}=http://127.0.0.1:{peer}" for name, _, peer in ports)
+        self.members = [Member(folder, name, client, peer, cluster) for name, client, peer in ports]
+        for member in self.members:
+            member.start()
+        for member in self.members:
+            wait_until(member.answers, f"{member.name} answers")
+        self.url = "etcd://" + ",".join(f"127.0.0.1:{member.port}" for member in self.members) + "/test"
+
+    def node(self, name, *options, ready=True, **more):
+        """Starts a node, and waits until it serves or relays clients."""
+        port = self.ports.setdefault(name, free_port())
+        node = self.daemon(name, "--store", self.url, "--node", name, "--peer-listen", f"127.0.0.1:{port}",
+                           "--lead-ttl", f"{self.ttl_s}s", *options, **more)
+        node.name = name
+        if ready:
+            wait_until(lambda: "the store is open" in node.log() or "connected to the manager" in node.log()
+                       or node.process.poll() is not None, f"{name} is ready")
+            self.assertIsNone(node.process.poll(), node.log())
+        return node
+
+    def wait_for_manager(self, node, count=1):
+        """Waits until the node has become the manager for the time number `count`."""
+        wait_until(lambda: node.log().count("the store is open") >= count or node.process.poll() is not None,
+                   f"{node.name} is the manager")
+        self.assertIsNone(node.process.poll(), node.log())
+
+    def acquire_at(self, node, resource, *options):
+        """Acquires a lock through the node. Returns the grant, and an environment with its credentials."""
+        done = self.at(node, "acquire", "--json", resource, *options)
+        self.assertEqual(done.returncode, 0, done.stderr + node.log())
+        grant = json.loads(done.stdout)
+        return grant, {"ROCKLOCK_SESSION": f"{grant['Session']}:{grant['Secret']}"}
+
+    def pause(self, node):
+        os.kill(node.process.pid, signal.SIGSTOP)
+
+    def resume(self, node):
+        os.kill(node.process.pid, signal.SIGCONT)

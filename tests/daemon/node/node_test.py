@@ -1,0 +1,183 @@
+"""Nodes of a cluster: the manager, standbys that relay their clients, and takeovers."""
+
+import json
+import signal
+import threading
+import time
+import unittest
+
+import tap
+from cluster import Cluster
+from harness import SLOWNESS, wait_until
+
+
+class Roles(Cluster):
+    def test_clients_of_all_nodes_share_the_locks(self):
+        self.etcd()
+        first = self.node("a")
+        second = self.node("b")
+        self.acquire_at(first, "x", "--lease", "1m")
+        self.acquire_at(second, "y", "--lease", "1m")
+        for node in (first, second):
+            self.assertEqual(self.resources(node), ["x", "y"])
+        refused = self.at(second, "run", "--no-wait", "x", "--", "true")
+        self.assertEqual(refused.returncode, 75, refused.stderr)
+        self.assertIn("this node is the manager now", first.log())
+        self.assertIn("relaying clients", second.log())
+
+    def test_a_standby_takes_over_when_the_manager_stops(self):
+        self.etcd()
+        first = self.node("a")
+        second = self.node("b")
+        grant, _ = self.acquire_at(first, "x", "--lease", "1m")
+        began = time.monotonic()
+        first.process.send_signal(signal.SIGTERM)
+        later, _ = self.acquire_at(second, "y")
+        # Without waiting for the lease of etcd.
+        self.assertLess(time.monotonic() - began, self.ttl_s)
+        self.assertEqual(first.process.wait(), 0)
+        self.assertEqual(self.resources(second), ["x", "y"])
+        self.assertGreater(later["Token"], grant["Token"])
+
+    def test_a_standby_takes_over_when_the_manager_is_killed(self):
+        self.etcd()
+        first = self.node("a")
+        second = self.node("b")
+        grant, session = self.acquire_at(second, "x", "--lease", "1m")
+        first.stop(signal.SIGKILL)
+        renewed = self.at(second, "renew", "--json", str(grant["Grant"]), environment=session)
+        self.assertEqual(renewed.returncode, 0, renewed.stderr + second.log())
+        later, _ = self.acquire_at(second, "y")
+        self.assertGreater(later["Token"], grant["Token"])
+        # A node that starts again is a standby.
+        first = self.node("a")
+        self.assertEqual(self.resources(first), ["x", "y"])
+        released = self.at(first, "release", str(grant["Grant"]), environment=session)
+        self.assertEqual(released.returncode, 0, released.stderr)
+        self.assertEqual(self.resources(second), ["y"])
+
+    def test_a_command_keeps_its_lock_when_the_manager_is_killed(self):
+        self.etcd()
+        first = self.node("a")
+        second = self.node("b")
+        holder = self.hold("job", "--lease", "8s", "--on-lost", "kill",
+                           environment={"ROCKLOCK_SOCKET": str(second.socket)})
+        waiter = self.start("run", "job", "--", "true", environment={"ROCKLOCK_SOCKET": str(second.socket)})
+        wait_until(lambda: json.loads(self.at(second, "show", "--json", "job").stdout)["Waiters"], "a waiter")
+        first.stop(signal.SIGKILL)
+        self.wait_for_manager(second)
+        # Longer than the lease: the command would have been killed if it were not renewed.
+        time.sleep(9)
+        self.assertIsNone(holder.poll())
+        self.assertIsNone(waiter.poll())
+        held = json.loads(self.at(second, "show", "--json", "job").stdout)["Holders"][0]
+        self.at(second, "break", str(held["Grant"]), "--reason", "test")
+        self.assertEqual(waiter.wait(), 0, waiter.stderr.read())
+
+    def test_a_lock_is_granted_soon_after_a_kill(self):
+        self.etcd()
+        first = self.node("a")
+        second = self.node("b")
+        self.acquire_at(second, "x")
+        first.process.kill()
+        began = time.monotonic()
+        self.acquire_at(second, "y")
+        # The goal is TTL + 1.5 s; other programs can delay the takeover.
+        self.assertLess(time.monotonic() - began, self.ttl_s + 1.5 + 5 * SLOWNESS, second.log())
+
+
+class Deposed(Cluster):
+    def test_a_paused_manager_steps_down_and_relays(self):
+        self.etcd()
+        first = self.node("a")
+        second = self.node("b")
+        self.acquire_at(first, "x", "--lease", "1m")
+        self.pause(first)
+        self.wait_for_manager(second)
+        self.acquire_at(second, "y", "--lease", "1m")
+        self.resume(first)
+        first.wait_for("another node is, or may be, the manager")
+        self.acquire_at(first, "z", "--lease", "1m")
+        for node in (first, second):
+            self.assertEqual(self.resources(node), ["x", "y", "z"])
+        self.assertEqual(first.log().count("the store is open"), 1)
+
+    def test_a_paused_manager_does_not_answer_from_memory(self):
+        self.etcd()
+        first = self.node("a")
+        second = self.node("b")
+        grant, _ = self.acquire_at(second, "x", "--lease", "1m")
+        self.pause(first)
+        self.wait_for_manager(second)
+        broken = self.at(second, "break", str(grant["Grant"]), "--reason", "test")
+        self.assertEqual(broken.returncode, 0, broken.stderr)
+        # The requests wait in the sockets of the paused manager, in whose memory x is held.
+        answers = []
+
+        def ask(*words):
+            answers.append(self.at(first, *words))
+
+        threads = [threading.Thread(target=ask, args=words)
+                   for words in (("ls",), ("show", "x"), ("run", "--no-wait", "x", "--", "true"))]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3)
+        self.resume(first)
+        for thread in threads:
+            thread.join()
+        for answer in answers:
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            self.assertNotIn("write  root", answer.stdout)
+            self.assertNotIn("  held by", answer.stdout)
+
+    def test_a_manager_that_cannot_reach_etcd_steps_down(self):
+        self.etcd()
+        node = self.node("a", "--etcd-timeout", "1s")
+        self.acquire_at(node, "x", "--lease", "1m")
+        self.members[0].process.send_signal(signal.SIGSTOP)
+        failed = self.at(node, "acquire", "y", "--patience", "0")
+        self.assertNotEqual(failed.returncode, 0)
+        node.wait_for("another node is, or may be, the manager")
+        self.members[0].process.send_signal(signal.SIGCONT)
+        self.wait_for_manager(node, 2)
+        self.assertIn("x", self.resources(node))
+
+
+class Start(Cluster):
+    def test_a_node_waits_for_etcd(self):
+        self.etcd()
+        self.members[0].kill()
+        node = self.node("a", ready=False)
+        node.wait_for("the store cannot be opened yet")
+        self.members[0].start()
+        self.wait_for_manager(node)
+        self.acquire_at(node, "x")
+
+    def test_three_members_survive_the_loss_of_one(self):
+        self.etcd(3)
+        node = self.node("a")
+        self.acquire_at(node, "x", "--lease", "1m")
+        for member in self.members:
+            member.kill()
+            self.acquire_at(node, f"y-{member.name}", "--lease", "1m")
+            member.start()
+            wait_until(member.answers, "the member answers")
+        self.assertEqual(self.resources(node), ["x", "y-m0", "y-m1", "y-m2"])
+        self.assertEqual(node.log().count("the store is open"), 1)
+
+    def test_invalid_options_are_refused(self):
+        for words, reason in (
+                (("--store", "http://127.0.0.1:1"), "write etcd://"),
+                (("--store", "etcd://127.0.0.1"), "write etcd://"),
+                (("--store", "etcd://127.0.0.1:1", "--db", "x"), "only one of them"),
+                (("--store", "etcd://127.0.0.1:1", "--memory"), "only one of them"),
+                (("--store", "etcd://127.0.0.1:1", "--relay", "127.0.0.1:2"), "both set"),
+                (("--store", "etcd://127.0.0.1:1", "--lead-ttl", "1s"), "2 s to 60 s"),
+                (("--store", "etcd://127.0.0.1:1", "--etcd-password-file", "absent"), "cannot be read")):
+            done = self.rocklock("serve", "--socket", self.folder / "s", *words)
+            self.assertNotEqual(done.returncode, 0, words)
+            self.assertIn(reason, done.stderr)
+
+
+if __name__ == "__main__":
+    tap.main()
