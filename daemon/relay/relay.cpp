@@ -213,7 +213,8 @@ void Relay::end() {
     if (std::exchange(stopping_, true)) return;
     for (auto& lane : lanes_) {
         lane->thread.post([link = lane->link] {
-            if (link) link->close();
+            // The clients of the link are disconnected, too.
+            if (link) link->disconnect("the relay ends");
         });
     }
     control_.stop();

@@ -91,6 +91,7 @@ public:
     std::optional<Error> run();
 
 private:
+    Log& log() const { return *parts_.setup.log; }
     HttpServices services();
     void watch_recovered();
     asio::awaitable<void> watch_socket_file();
@@ -111,7 +112,6 @@ private:
     void shut_down();
 
     const ManagerParts parts_;
-    Log& log_;
     ServerService& service_;
     // Destroyed after `control_`, because connections decrement the counters when they end.
     Traffic traffic_;
@@ -154,20 +154,19 @@ std::string durability_word(const ServerOptions& options) {
 
 Server::Server(const ManagerParts& parts)
     : parts_(parts),
-      log_(*parts.setup.log),
       service_(*server_service(parts.database.service())),
-      admission_({control_, log_, traffic_, dispatcher_, services(), threads_,
+      admission_({control_, *parts.setup.log, traffic_, dispatcher_, services(), threads_,
                   parts.setup.admin_group, parts.setup.max_connections,
                   parts.options.stall_timeout}),
-      peers_({control_, log_, admission_, dispatcher_, remote_processes_, threads_, traffic_.nodes,
-              default_max_connections(parts.setup.max_connections)},
+      peers_({control_, *parts.setup.log, admission_, dispatcher_, remote_processes_, threads_,
+              traffic_.nodes, default_max_connections(parts.setup.max_connections)},
              parts.peer_access),
       local_processes_(
           control_.get_executor(),
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
       remote_processes_(
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
-      recorder_([&log = log_](const LogEvent& event) { log.write(event); },
+      recorder_([&log = *parts.setup.log](const LogEvent& event) { log.write(event); },
                 [this](const Error& error) {
                     {
                         MutexLock lock(mutex_);
@@ -230,7 +229,7 @@ Server::~Server() {
 }
 
 SettingUsers Server::setting_users() {
-    return {parts_.database, traffic_, pages_, log_, parts_.setup.max_connections};
+    return {parts_.database, traffic_, pages_, log(), parts_.setup.max_connections};
 }
 
 void Server::await_reload() {
@@ -245,7 +244,7 @@ void Server::reload() {
     const auto now = std::chrono::duration_cast<std::chrono::microseconds>(
         steady_clock::now().time_since_epoch());
     parts_.setup.manager.notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now.count()));
-    log_.reopen();
+    log().reopen();
     if (parts_.options.reload) reload_settings();
     parts_.setup.manager.notify("READY=1");
 }
@@ -304,7 +303,7 @@ void Server::judge(const Error& error) {
         "db check`, and restore a backup",
         {{"error", error.message}}};
     if (count > 1) event.facts.emplace_back("not_logged", count - 1);
-    log_.write(event);
+    log().write(event);
 }
 
 std::optional<Error> Server::run() {
@@ -455,10 +454,10 @@ void Server::request_stop(const char* reason) {
     // A second signal ends the process immediately. The store is consistent at any time.
     signals_.clear(ignored);
     if (continues_as_standby()) {
-        log_.write({LogLevel::warning, "stepped_down", reason, {}});
+        log().write({LogLevel::warning, "stepped_down", reason, {}});
     } else {
         parts_.setup.manager.notify("STOPPING=1");
-        log_.write({LogLevel::info, "leaving", std::string("shutting down: ") + reason, {}});
+        log().write({LogLevel::info, "leaving", std::string("shutting down: ") + reason, {}});
     }
     stopping_.notify_all();
 }
@@ -472,10 +471,10 @@ void Server::shut_down() {
     const auto deadline = steady_clock::now() + drain_time;
     const auto closed = parts_.database.close();
     if (!closed && !continues_as_standby()) {
-        log_.write({LogLevel::error,
-                    "close_failed",
-                    "the store could not be closed cleanly",
-                    {{"error", closed.error().message}}});
+        log().write({LogLevel::error,
+                     "close_failed",
+                     "the store could not be closed cleanly",
+                     {{"error", closed.error().message}}});
     }
     while (traffic_.busy > 0 && steady_clock::now() < deadline) {
         std::this_thread::sleep_for(milliseconds{2});

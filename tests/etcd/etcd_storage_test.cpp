@@ -397,7 +397,7 @@ BOOST_AUTO_TEST_CASE(names_the_members_the_prefix_and_tls) {
 
 BOOST_AUTO_TEST_CASE(is_refused_if_it_is_invalid) {
     for (const auto* const text :
-         {"etcd://", "etcd:///p", "http://a:1", "etcd://a", "etcd://a:0", "etcd://a:65536",
+         {"etcd://", "etcd:///p", "tcp://a:1", "etcd://a", "etcd://a:0", "etcd://a:65536",
           "etcd://a:1,", "etcd://a:1//p", "etcd://a:1/p?x", "etcd://::1:2379", "etcd://u@a:1"}) {
         const auto url = etcd::parse_url(text);
         BOOST_REQUIRE_MESSAGE(!url, text);

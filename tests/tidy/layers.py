@@ -8,7 +8,7 @@ import pathlib
 # The folders that may include a library. Other libraries may be included everywhere.
 RESTRICTED = {
     "rocksdb/": ("lib/storage", "tests", "bench"),
-    "boost/json": ("lib/wire", "lib/client", "daemon", "tests", "bench"),
+    "boost/json": ("lib/storage/etcd", "lib/wire", "lib/client", "daemon", "tests", "bench"),
     "boost/asio": ("daemon", "tests", "bench"),
     "boost/beast": ("daemon", "tests", "bench"),
     "boost/test": ("tests",),

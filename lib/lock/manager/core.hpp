@@ -145,7 +145,6 @@ struct LockManager::Core {
           trimmer(options.retention) {}
 
     Storage& storage;
-    const bool must_confirm = storage.must_confirm();
     Clock& clock;
     const LockManagerOptions options;
     const SessionKey session_key;

@@ -268,11 +268,11 @@ std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(Defer
     Result<Answer>& own = *after.own;
     // A refusal depends only on decided state, so its response waits for no commit, except for a
     // confirmation. If the decision has a batch, this batch is written together with the next one.
-    if (!own && !must_confirm) {
+    if (!own && !storage.must_confirm()) {
         after.dependency = {after.dependency.number, Durability::deferred};
     }
     auto done = write_later(after.dependency);
-    if (!done && (own || must_confirm)) return Result<Answer>(std::move(done).error());
+    if (!done && (own || storage.must_confirm())) return Result<Answer>(std::move(done).error());
     note_answered(after, own);
     return std::move(own);
 }
@@ -293,7 +293,7 @@ Result<Answer> LockManager::Core::await(Caller& caller, Ticket ticket,
     }
     caller.parker.park();
     ROCKLOCK_ASSERT(caller.answer.has_value());
-    if (!*caller.answer && !must_confirm) return *std::move(caller.answer);
+    if (!*caller.answer && !storage.must_confirm()) return *std::move(caller.answer);
     if (auto done = durable(caller.dependency); !done) return std::move(done).error();
     return *std::move(caller.answer);
 }

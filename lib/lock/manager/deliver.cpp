@@ -237,7 +237,7 @@ void LockManager::Core::deliver(Delivery& delivery) {
     if (failure && rests) {
         fail(*failure);
         if (delivery.done) {
-            const bool refused = delivery.answer && !*delivery.answer && !must_confirm;
+            const bool refused = delivery.answer && !*delivery.answer && !storage.must_confirm();
             delivery.done(refused ? *std::move(delivery.answer) : Result<Answer>(*failure));
         }
         return;

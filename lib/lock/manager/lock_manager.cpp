@@ -266,7 +266,7 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
     // A session that exists is confirmed by the call that follows.
     if (known) return known;
     const bool not_found = known.error().code == ErrorCode::session_not_found;
-    if (!not_found && !core_->must_confirm) return known;
+    if (!not_found && !core_->storage.must_confirm()) return known;
     if (auto done = core_->await_dependency(dependency); !done) return std::move(done).error();
     if (!not_found) return known;
     return past_session_error(core_->storage, session);
