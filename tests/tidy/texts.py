@@ -11,6 +11,7 @@ HOSTS = {
     "www.apache.org", "localhost", "127.0.0.1", "example.com", "locks.example",
     "0.0.0.0", "locks", "strange", "evil.example", "docs.aws.amazon.com",
     "rocksdb.org", "mesonbuild.com", "martinfowler.com", "etcd.io",
+    "n1.example.org", "n2.example.org", "n3.example.org",
 }
 HOST = re.compile(r"https?://([\w.-]+)")
 # A path that exists only on the author's machine.
