@@ -102,6 +102,17 @@ class Deposed(Cluster):
             self.assertEqual(self.resources(node), ["x", "y", "z"])
         self.assertEqual(first.log().count("the store is open"), 1)
 
+    def test_a_call_in_progress_is_sent_to_the_next_manager(self):
+        self.etcd()
+        first = self.node("a")
+        second = self.node("b")
+        self.acquire_at(second, "x", "--lease", "1m")
+        self.pause(first)
+        job = self.start("run", "job", "--", "true", environment={"ROCKLOCK_SOCKET": str(second.socket)})
+        self.wait_for_manager(second)
+        self.assertEqual(job.wait(timeout=60), 0, job.stderr.read())
+        self.resume(first)
+
     def test_a_paused_manager_does_not_answer_from_memory(self):
         self.etcd()
         first = self.node("a")
