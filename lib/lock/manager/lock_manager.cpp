@@ -259,7 +259,8 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
         core_->check_time(after);
         known = core_->table.session(session, core_->view_time());
         core_->table.note_proof(session, std::nullopt);
-        dependency = known ? core_->commits.all_written() : core_->commits.current();
+        const bool confirms = !known && core_->commits.confirms();
+        dependency = confirms ? core_->commits.current() : core_->commits.all_written();
     }
     core_->finish(after);
     if (known) known->secret = secret;
