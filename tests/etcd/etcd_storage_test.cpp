@@ -10,12 +10,14 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <rocklock/database.hpp>
 #include <rocklock/storage/etcd.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "base/bytes.hpp"
 #include "etcd/chain.hpp"
 #include "storage/etcd/lead_record.hpp"
+#include "storage/etcd/load_copy.hpp"
 #include "storage/etcd/stage.hpp"
 #include "storage/etcd/url.hpp"
 #include "support/fake_etcd.hpp"
@@ -269,6 +271,81 @@ BOOST_AUTO_TEST_CASE(loses_its_manager_if_the_lease_ends) {
     }
     BOOST_REQUIRE(store->failure());
     BOOST_TEST((store->failure()->code == ErrorCode::not_the_manager));
+}
+
+BOOST_AUTO_TEST_CASE(recognizes_that_a_snapshot_was_restored) {
+    auto store = open();
+    BOOST_TEST(!store->restored());
+    store->close().value();
+    cluster.set_cluster_id(4711);
+    store = open();
+    BOOST_TEST(store->restored());
+    store->close().value();
+    store = open();
+    BOOST_TEST(store->restored());
+    store->mark_sound().value();
+    BOOST_TEST(!store->restored());
+    store->close().value();
+    BOOST_TEST(!open()->restored());
+    check_chain();
+}
+
+BOOST_AUTO_TEST_CASE(ends_all_sessions_if_a_snapshot_was_restored) {
+    {
+        auto database = Database::open_on(open()).value();
+        OpenSession opening;
+        opening.principal = "ann";
+        const auto opened = database.service().call(opening, {}).value();
+        LockRequest lock;
+        lock.resource = "order/42";
+        Acquire acquire;
+        acquire.session = std::get<SessionInfo>(opened).id;
+        acquire.locks.push_back(std::move(lock));
+        database.service().call(acquire, {}).value();
+        BOOST_TEST(database.statistics().held == 1U);
+        database.close().value();
+    }
+    {
+        auto database = Database::open_on(open()).value();
+        BOOST_TEST(database.statistics().held == 1U);
+        database.close().value();
+    }
+    cluster.set_cluster_id(4711);
+    const auto database = Database::open_on(open()).value();
+    BOOST_TEST(database.statistics().held == 0U);
+    BOOST_TEST(database.statistics().sessions == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(is_loaded_in_pages) {
+    auto store = open();
+    for (int i = 0; i < 400; ++i) {
+        const auto number = std::to_string(i * 7919 % 1000);
+        store->commit(put(number, value(1, number))).value();
+        store->commit(put(std::string(3, static_cast<char>(i)) + "\xff\xff" + number, value(1)))
+            .value();
+    }
+    store->commit(put(std::string(1, '\0'), value(1))).value();
+    const auto copy_of = [&](std::int64_t page_keys) {
+        auto copy = make_memory_storage(clock);
+        const auto client = cluster.connect("loader");
+        const etcd::Layout layout("/rocklock/");
+        etcd::LoadSettings settings;
+        settings.page_keys = page_keys;
+        etcd::load_copy(*client, layout, cluster.revision(), *copy, settings).value();
+        std::string all;
+        const auto snapshot = copy->snapshot();
+        for (const auto family : {Family::meta, Family::items}) {
+            for (auto at = snapshot->scan(family, "", ""); at->valid(); at->next()) {
+                all.append(at->key()).append("=").append(at->value()).append(";");
+            }
+        }
+        return all;
+    };
+    const auto expected = copy_of(10'000);
+    BOOST_TEST(expected.size() > 10'000U);
+    for (const std::int64_t page_keys : {1, 2, 3, 7, 100}) {
+        BOOST_TEST((copy_of(page_keys) == expected));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(has_several_stores_with_different_prefixes) {

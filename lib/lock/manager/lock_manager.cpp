@@ -109,7 +109,7 @@ Result<void> LockManager::Core::recover() {
     const std::string boot_id = clock.boot_id();
     RecoveryFacts facts;
     facts.now = clock.now();
-    facts.restored = options.restored || copy->has_value();
+    facts.restored = options.restored || copy->has_value() || storage.restored();
     // Deadlines are exact if the machine has not been rebooted, unless renewals may have been lost
     // because of a failed sync.
     facts.exact = !boot_id.empty() && boot_id == boot.boot_id && !storage.suspect() &&

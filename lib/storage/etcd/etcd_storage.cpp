@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <tuple>
 #include <utility>
@@ -29,8 +30,8 @@ using std::chrono::steady_clock;
 // The format of the keys and values, as of a store on a disk.
 constexpr std::uint32_t format = 2;
 constexpr milliseconds request_timeout{2'000};
-// The maximum time of a request for many values.
-constexpr milliseconds load_timeout{30'000};
+// The key of the id of the cluster in which the store was last recovered.
+constexpr std::string_view origin_key = "etcd origin";
 
 class EtcdStorage final : public Storage {
 public:
@@ -83,7 +84,8 @@ public:
         return group_.failure();
     }
     bool suspect() const override { return false; }
-    Result<void> mark_sound() override { return {}; }
+    bool restored() const override { return restored_; }
+    Result<void> mark_sound() override;
     StorageStatistics statistics() const override {
         StorageStatistics statistics;
         if (!fork_check_.in_child()) statistics.syncs = engine_.transaction_times();
@@ -94,7 +96,9 @@ public:
 private:
     Result<Leadership::Won> become_manager(milliseconds timeout);
     Result<void> check_format();
-    Result<void> write_first_meta(std::uint64_t cluster_id);
+    Result<void> write_first_meta();
+    Result<void> check_origin();
+    Write origin(std::uint64_t version) const;
     Error not_ours() const;
 
     std::unique_ptr<Client> client_;
@@ -104,6 +108,8 @@ private:
     const pid_t opened_by_ = getpid();
     const std::unique_ptr<Storage> copy_;
     std::unique_ptr<Leadership> leadership_;
+    std::uint64_t cluster_id_ = 0;
+    std::atomic<bool> restored_{false};
     EtcdEngine engine_;
     GroupCommit group_;
 };
@@ -123,11 +129,13 @@ Result<void> EtcdStorage::open(milliseconds lead_timeout) {
     auto won = become_manager(lead_timeout);
     if (!won) return std::move(won).error();
     leadership_->start([this](const Error& error) { group_.fail(error); });
-    auto loaded = load_copy(*client_, layout_, won->revision, *copy_, load_timeout);
+    auto loaded = load_copy(*client_, layout_, won->revision, *copy_);
     if (!loaded) return loaded;
     if (auto done = engine_.continue_after(won->commit); !done) return done;
-    auto checked = won->commit ? check_format() : write_first_meta(won->cluster_id);
+    cluster_id_ = won->cluster_id;
+    auto checked = won->commit ? check_format() : write_first_meta();
     if (!checked) return checked;
+    if (auto done = check_origin(); !done) return done;
     return leadership_->set_ready();
 }
 
@@ -163,7 +171,33 @@ Result<void> EtcdStorage::check_format() {
     return {};
 }
 
-Result<void> EtcdStorage::write_first_meta(std::uint64_t cluster_id) {
+// A restored snapshot becomes a cluster with another id.
+Result<void> EtcdStorage::check_origin() {
+    const auto stored = copy_->get(Family::meta, origin_key);
+    if (!stored) return stored.error();
+    restored_ = !*stored || **stored != *origin(version_of(**stored)).value;
+    return {};
+}
+
+Write EtcdStorage::origin(std::uint64_t version) const {
+    std::string value;
+    append_u64(value, version);
+    append_u64(value, cluster_id_);
+    return {Family::meta, std::string(origin_key), std::move(value)};
+}
+
+Result<void> EtcdStorage::mark_sound() {
+    if (!restored_) return {};
+    const auto stored = copy_->get(Family::meta, origin_key);
+    if (!stored) return stored.error();
+    Batch batch;
+    batch.writes.push_back(origin(*stored ? version_of(**stored) + 1 : 1));
+    auto done = commit(std::move(batch), Durability::durable);
+    if (done) restored_ = false;
+    return done;
+}
+
+Result<void> EtcdStorage::write_first_meta() {
     Batch batch;
     const auto add = [&](const char* key, auto append) {
         std::string value;
@@ -180,7 +214,7 @@ Result<void> EtcdStorage::write_first_meta(std::uint64_t cluster_id) {
         append_u64(value, static_cast<std::uint64_t>(now));
     });
     add("epoch", [](std::string& value) { append_u64(value, 0); });
-    add("etcd origin", [&](std::string& value) { append_u64(value, cluster_id); });
+    batch.writes.push_back(origin(1));
     return commit(std::move(batch), Durability::durable);
 }
 

@@ -2,10 +2,10 @@
 //
 // All keys begin with the prefix P of the store, for example "/rocklock/":
 //
-//     P lead             the node that is the manager (lead_record.hpp); the key has a lease of
-//     etcd P commit           the last commit (CommitRecord) P stage/ id part   the parts of a
-//     batch that is too large for one transaction P d/ family key    a value of the store; `family`
-//     is one byte
+//     P lead            the node that is the manager (lead_record.hpp); has a lease of etcd
+//     P commit          the last commit (CommitRecord)
+//     P stage/ id part  a part of a batch that is too large for one transaction (stage.hpp)
+//     P d/ family key   a value of the store; `family` is one byte
 //
 // Each change of the keys, except of `lead`, is a transaction that compares two things: the create
 // revision of `lead` and the value of `commit`. It then writes the next CommitRecord. The create

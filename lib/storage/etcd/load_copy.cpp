@@ -1,33 +1,55 @@
 // etcd counts all keys up to the end of a requested range, even if the number of returned keys is
-// limited. Reading a large range page by page therefore takes quadratic time. The keys of a family
-// are divided into ranges by the first bytes of the keys, so that each range is small.
+// limited. Reading a large range page by page would therefore take quadratic time. If a range has
+// more keys than one page, the rest is read in smaller ranges: each ends where the next byte of the
+// keys changes, after the bytes that the keys of the page have in common. A range that is still too
+// large is divided again.
 #include "storage/etcd/load_copy.hpp"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace rocklock::etcd {
 namespace {
 
-constexpr std::int64_t page_keys = 10'000;
+// Returns the prefix of the last key of a page that is one byte longer than what the first and the
+// last key have in common.
+std::string branch_of(const std::vector<KeyValue>& page) {
+    const std::string_view first = page.front().key;
+    const std::string_view last = page.back().key;
+    const auto different = std::mismatch(first.begin(), first.end(), last.begin(), last.end());
+    const auto common = static_cast<std::size_t>(different.second - last.begin());
+    return std::string(last.substr(0, common + 1));
+}
 
 class Loader {
 public:
     Loader(Client& client, const Layout& layout, Revision revision, Storage& copy,
-           std::chrono::milliseconds timeout)
-        : client_(client), layout_(layout), revision_(revision), copy_(copy), timeout_(timeout) {}
+           const LoadSettings& settings)
+        : client_(client), layout_(layout), revision_(revision), copy_(copy), settings_(settings) {}
 
     // Loads the keys in [key, end).
     Result<void> load(std::string key, const std::string& end) {
-        while (true) {
-            auto page = client_.range(
-                {.key = key, .end = end, .limit = page_keys, .revision = revision_}, timeout_);
+        std::string stop = end;
+        while (key < end) {
+            Range range{.key = key, .end = stop};
+            range.limit = settings_.page_keys;
+            range.revision = revision_;
+            auto page = client_.range(range, settings_.timeout);
             if (!page) return std::move(page).error();
-            const bool more = page->more && !page->kvs.empty();
-            if (more) key = page->kvs.back().key + '\0';
+            if (page->more && !page->kvs.empty()) {
+                key = page->kvs.back().key + '\0';
+                stop = std::min(end_of_prefix(branch_of(page->kvs)), stop);
+            } else {
+                // The next range has the same number of bytes in common.
+                key = stop;
+                stop = key < end ? std::min(end_of_prefix(key), end) : end;
+            }
             if (auto written = write(std::move(page->kvs)); !written) return written;
-            if (!more) return {};
         }
+        return {};
     }
 
 private:
@@ -47,14 +69,14 @@ private:
     const Layout& layout_;
     const Revision revision_;
     Storage& copy_;
-    const std::chrono::milliseconds timeout_;
+    const LoadSettings settings_;
 };
 
 }  // namespace
 
 Result<void> load_copy(Client& client, const Layout& layout, Revision revision, Storage& copy,
-                       std::chrono::milliseconds timeout) {
-    Loader loader(client, layout, revision, copy, timeout);
+                       const LoadSettings& settings) {
+    Loader loader(client, layout, revision, copy, settings);
     for (int i = 0; i < family_count; ++i) {
         const auto first = layout.family(static_cast<Family>(i));
         if (auto loaded = loader.load(first, end_of_prefix(first)); !loaded) return loaded;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 #include <rocklock/storage/storage.hpp>
 
@@ -10,12 +11,18 @@
 
 namespace rocklock::etcd {
 
-// Reads the values as of `revision`, and writes them into `copy`, which must be empty. Each request
-// waits at most for `timeout`.
+struct LoadSettings {
+    // The maximum number of keys in one response.
+    std::int64_t page_keys = 10'000;
+    // The maximum time of one request.
+    std::chrono::milliseconds timeout{30'000};
+};
+
+// Reads the values as of `revision`, and writes them into `copy`, which must be empty.
 //
 // Errors: as Client; precondition_failed if the revision has been compacted meanwhile; those of
 //         Storage::commit().
 Result<void> load_copy(Client& client, const Layout& layout, Revision revision, Storage& copy,
-                       std::chrono::milliseconds timeout);
+                       const LoadSettings& settings = {});
 
 }  // namespace rocklock::etcd

@@ -50,10 +50,10 @@ ROCKLOCK_API bool is_etcd_url(const std::string& location);
 // etcd://HOST:PORT[,HOST:PORT...][/PREFIX][?tls]; the default of PREFIX is "rocklock". If there is
 // no store, creates an empty one. Close the store so that another node can take over at once.
 //
-// Errors: invalid_argument (the URL or an option), store_in_use (another node is the manager;
-// facts:
-//         manager), unreachable (no member of etcd answers), access_denied, newer_format, corrupt,
-//         no_space, io_error, indeterminate (etcd did not answer in time).
+// Errors: invalid_argument (the URL or an option), store_in_use (another node is the manager),
+//         unreachable (no member of etcd answers), access_denied, newer_format, corrupt, no_space,
+//         io_error, indeterminate (etcd did not answer in time). With store_in_use, Error::manager
+//         names the other node.
 ROCKLOCK_API Result<std::unique_ptr<Storage>> open_etcd_storage(const std::string& url,
                                                                 Clock& clock,
                                                                 const EtcdOptions& options = {});
