@@ -270,9 +270,9 @@ public:
     // may be missing, even if the machine was not restarted.
     virtual bool suspect() const = 0;
 
-    // Returns true if an older state of the store was restored with the tools of its engine since it
-    // was last open, for example from a snapshot of etcd, and no mark_sound() has succeeded since.
-    // The lock manager then behaves as for a copy (DatabaseOptions::restored).
+    // Returns true if an older state of the store was restored with the tools of its engine since
+    // it was last open, for example from a snapshot of etcd, and no mark_sound() has succeeded
+    // since. The lock manager then behaves as for a copy (DatabaseOptions::restored).
     virtual bool restored() const { return false; }
 
     // Returns the number of bytes at the end of the log that were damaged or incomplete after the
@@ -296,9 +296,9 @@ public:
     // Changes RocksdbOptions::reserve_bytes. Has no effect on a store that is not on a disk.
     virtual void set_reserve_bytes(std::uint64_t /*bytes*/) {}
 
-    // Makes suspect() and restored() return false. The lock manager calls this function after it has recovered its
-    // state and committed the result. If the call fails, the results do not change. Errors:
-    // those of failure(); io_error, no_space, read_only.
+    // Makes suspect() and restored() return false. The lock manager calls this function after it
+    // has recovered its state and committed the result. If the call fails, the results do not
+    // change. Errors: those of failure(); io_error, no_space, read_only.
     virtual Result<void> mark_sound() = 0;
 
     // Copies the state of the store at one moment into `directory`, which must not exist or must be
