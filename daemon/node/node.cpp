@@ -50,6 +50,7 @@ private:
     // The result of the process, or nullopt if it continues in another role.
     using End = std::optional<Result<void>>;
 
+    End play_role();
     End serve(Database& database);
     End stand_by(const ManagerNode& manager);
     void wait_for(const ManagerNode& manager, const std::string& why);
@@ -66,27 +67,25 @@ private:
 
 Result<void> Node::run() {
     while (true) {
-        End end;
-        {
-            auto opened = open_served_store(options_, *setup_.log);
-            if (opened) {
-                end = serve(*opened);
-            } else if (opened.error().code == ErrorCode::store_in_use && opened.error().manager) {
-                end = stand_by(*opened.error().manager);
-            } else if (!is_temporary(opened.error().code)) {
-                return std::move(opened).error();
-            } else {
-                if (logged_.let_through(steady_clock::now()) > 0) {
-                    setup_.log->write({LogLevel::warning,
-                                       "store_unreachable",
-                                       "the store cannot be opened yet",
-                                       {{"error", opened.error().message}}});
-                }
-                std::this_thread::sleep_for(retry_pause);
-            }
-        }
-        if (end) return *end;
+        if (auto end = play_role()) return *std::move(end);
     }
+}
+
+// Becomes the manager or a standby, until that ends.
+Node::End Node::play_role() {
+    auto opened = open_served_store(options_, *setup_.log);
+    if (opened) return serve(*opened);
+    const auto& error = opened.error();
+    if (error.code == ErrorCode::store_in_use && error.manager) return stand_by(*error.manager);
+    if (!is_temporary(error.code)) return Result<void>(error);
+    if (logged_.let_through(steady_clock::now()) > 0) {
+        setup_.log->write({LogLevel::warning,
+                           "store_unreachable",
+                           "the store cannot be opened yet",
+                           {{"error", error.message}}});
+    }
+    std::this_thread::sleep_for(retry_pause);
+    return std::nullopt;
 }
 
 // The process has reported that it has started. Later roles must not report it again.

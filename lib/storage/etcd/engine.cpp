@@ -81,9 +81,9 @@ Result<void> EtcdEngine::commit(std::vector<Operation> operations, const CommitR
     if (mutated(Mutant::commit_number_not_compared)) txn.compares.pop_back();
     const std::string written = encode(next);
     txn.success = std::move(operations);
-    txn.success.push_back(Put{layout_.commit(), written});
-    txn.failure.push_back(Range{.key = layout_.lead()});
-    txn.failure.push_back(Range{.key = layout_.commit()});
+    txn.success.emplace_back(Put{layout_.commit(), written});
+    txn.failure.emplace_back(Range{.key = layout_.lead()});
+    txn.failure.emplace_back(Range{.key = layout_.commit()});
 
     const auto began = steady_clock::now();
     auto done = until_known([&](milliseconds timeout) -> Result<void> {

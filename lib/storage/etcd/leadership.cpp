@@ -54,9 +54,9 @@ Result<std::variant<Leadership::Won, Leadership::Lost>> Leadership::campaign() {
 Result<std::variant<Leadership::Won, Leadership::Lost>> Leadership::create_lead() {
     Txn txn;
     txn.compares.push_back({layout_.lead(), Revision{0}});
-    txn.success.push_back(Put{layout_.lead(), encode(record(false)), lease_.id});
-    txn.success.push_back(Range{.key = layout_.commit()});
-    txn.failure.push_back(Range{.key = layout_.lead()});
+    txn.success.emplace_back(Put{layout_.lead(), encode(record(false)), lease_.id});
+    txn.success.emplace_back(Range{.key = layout_.commit()});
+    txn.failure.emplace_back(Range{.key = layout_.lead()});
     const auto done = client_.txn(txn, settings_.request_timeout);
     if (!done) return find_outcome(done.error());
     ROCKLOCK_ASSERT(done->ranges.size() == 1);
@@ -160,8 +160,8 @@ std::optional<Error> Leadership::renew() {
 Result<void> Leadership::set_ready() {
     Txn txn;
     txn.compares.push_back(is_manager());
-    txn.success.push_back(Put{layout_.lead(), encode(record(true)), lease_.id});
-    txn.failure.push_back(Range{.key = layout_.lead()});
+    txn.success.emplace_back(Put{layout_.lead(), encode(record(true)), lease_.id});
+    txn.failure.emplace_back(Range{.key = layout_.lead()});
     const auto done = client_.txn(txn, settings_.request_timeout);
     if (!done) return done.error();
     if (done->succeeded) return {};
@@ -175,7 +175,7 @@ void Leadership::resign() {
     if (epoch_ == 0) return;
     Txn txn;
     txn.compares.push_back(is_manager());
-    txn.success.push_back(DeleteRange{layout_.lead(), {}});
+    txn.success.emplace_back(DeleteRange{layout_.lead(), {}});
     // If this fails, the key is deleted when its lease ends.
     [[maybe_unused]] const auto deleted = client_.txn(txn, settings_.request_timeout);
     [[maybe_unused]] const auto revoked =
