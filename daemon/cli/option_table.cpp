@@ -50,8 +50,8 @@ constexpr OptionRow rows[] = {
      "without a shutdown; 2s to 60s (default: 3s)",
      "serve"},
     {"etcd-timeout", "DURATION",
-     "maximum time that a commit waits for etcd; then the node stops to be the manager (default: "
-     "10s)",
+     "maximum time that a commit waits for etcd; after this time, the node is no longer the "
+     "manager (default: 10s)",
      "serve"},
     {"etcd-cert", "FILE", "certificate of this node for etcd (PEM)", "serve"},
     {"etcd-key", "FILE", "key of the certificate for etcd (PEM)", "serve"},
@@ -151,8 +151,8 @@ constexpr OptionRow rows[] = {
     {"exclusive", "", "lock as with --to edit (the default)", "run", false, false, "x, e"},
     {"mode", "read|write|exclusive",
      "mode of the lock; with several modes, as in write,read, the lock gets the first one that can "
-     "be granted immediately; if none can, the request waits for the last one (or fails, without "
-     "waiting)",
+     "be granted immediately; if none can, the request waits for the last one, or fails if it must "
+     "not wait",
      "@locks"},
     {"mode", "read|write|exclusive",
      "new mode of all resources of the grant; required unless you give --lock", "convert"},

@@ -88,7 +88,8 @@ constexpr VerbRow verb_rows[] = {
     {"sessions", "", "@where, @json, @table", sessions_verb, "Lists the sessions.",
      "rocklock sessions"},
     {"session open", "", "@where, @json, @quiet", session_open_verb,
-     "Opens a session without a grant and prints its secret as a shell variable.",
+     "Opens a session without a grant and prints its secret as a shell variable.\n"
+     "The variable ROCKLOCK_SESSION contains the session and its secret.",
      "eval \"$(rocklock session open --lease 10m)\""},
     {"session show", "", "@where, @json", session_show_verb,
      "Shows the lease and the grants of ROCKLOCK_SESSION.", "rocklock session show"},

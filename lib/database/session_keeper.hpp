@@ -89,9 +89,9 @@ struct KeptSession {
     // any more.
     bool over ROCKLOCK_GUARDED_BY(mutex) = false;
     std::set<GrantId> lost ROCKLOCK_GUARDED_BY(mutex);
-    // The grants that the owner has released with AnswerWanted or with a save. While the reply to
-    // such a request is outstanding, its grant is also in the set, because it may have been
-    // released. Grants in the set are not valid.
+    // The grants that the owner has released by allowing a take-over (AnswerWanted), or that a save
+    // has released (AfterSave::release). For AnswerWanted, the grant is added before the request is
+    // sent, and removed again if it was not released. Grants in the set are not valid.
     std::set<GrantId> given_up ROCKLOCK_GUARDED_BY(mutex);
     // The sources of the stop tokens that Guard::stop_token() has returned, by grant.
     std::map<GrantId, StopSource> stops ROCKLOCK_GUARDED_BY(mutex);

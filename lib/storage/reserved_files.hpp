@@ -7,11 +7,12 @@
 // The manifest and the files of flushed memtables always get space in this way. The log gets space
 // in this way while the disk is almost full. The files of compactions never do, because a
 // compaction can be repeated later and could use up the whole reserve. However, the free space is
-// checked before each write of a compaction, so that the log takes space from the reserve if the
-// compaction fills the disk.
+// checked before each write of a compaction. If the compaction has almost filled the disk, the
+// check notices it, and the log then takes space from the reserve.
 //
-// The space of a deleted log is returned to the reserve. Therefore, the size of the reserve does
-// not limit the number of bytes that can be written while the disk is full.
+// While the disk is almost full, the space of a deleted log is returned to the reserve, and the
+// next log can use it again. Therefore, more bytes of the log than the size of the reserve can be
+// written in this state.
 #pragma once
 
 #include <memory>

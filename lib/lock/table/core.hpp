@@ -235,12 +235,13 @@ struct LockTable::Core {
     // If the request id is known, answers the repeated request with the result of its first
     // execution. Returns whether the request id is known.
     bool replay(const RequestKey& id, std::uint64_t fingerprint, const Acquire& request);
-    // Applies `held` if the session already holds one of the requested names. Returns true if the
-    // request is then completed.
+    // If the session already holds one of the requested resources, completes the request: with the
+    // existing grant if `held` allows that and one grant of the session covers the whole request,
+    // otherwise with the error already_held. Returns whether the request was completed.
     bool check_own_holds(Ticket to, Session& session,
                          std::span<const RequestedLock> requested_locks, Held held);
-    // As above, but for a request in which a lock has several `modes`. A grant of the session is
-    // sufficient if it covers the weakest of the modes.
+    // As above, for any kind of request; `strongest` is the result of resolve(). If a lock has
+    // several `modes`, a grant of the session is sufficient if it covers the weakest mode.
     bool check_own_holds(const Acquire& request, Session& session, const Resolved& strongest);
     // As above, but for a request that needs any one of several locks.
     bool check_own_alternatives(Ticket to, Session& session,

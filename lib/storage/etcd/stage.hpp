@@ -30,8 +30,9 @@ inline constexpr std::size_t max_bytes = std::size_t{1} << 20;
 // Returns whether one transaction can contain all operations and the commit record.
 bool fits(std::span<const Operation> operations);
 
-// Returns the number of operations at the beginning of `operations` that one transaction can
-// contain in addition to the commit record and one other operation; at least one.
+// Returns how many of the first `operations` fit in one transaction that also contains the commit
+// record and the deletion of the parts. Returns at least 1, even if the first operation is larger
+// than `max_bytes`; 0 only if `operations` is empty.
 std::size_t count_fitting(std::span<const Operation> operations);
 
 // Encodes writes and deletions of single keys, and divides the result into parts.
