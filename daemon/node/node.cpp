@@ -118,14 +118,13 @@ Node::End Node::stand_by(const ManagerNode& manager) {
         return std::nullopt;
     }
     StopRequest changed;
-    bool has_changed = false;
     std::jthread watching([&](const std::stop_token& stop) {
         watch_.await_change(manager, stop);
         if (!stop.stop_requested()) changed.request();
     });
     auto listeners = setup_.listeners->duplicate();
     const auto failure = run_relay({options_, setup_, listeners, *std::move(target), &changed});
-    has_changed = changed.requested();
+    const bool has_changed = changed.requested();
     watching.request_stop();
     watching.join();
     started();

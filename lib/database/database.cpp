@@ -105,6 +105,7 @@ Database::~Database() {
 Result<Database> Database::open(const std::string& directory, DatabaseOptions options) {
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
     if (is_etcd_url(directory)) {
+        options.etcd.create_if_missing = options.create_if_missing;
         auto storage = open_etcd_storage(directory, clock, options.etcd);
         if (!storage) return std::move(storage).error();
         return open_on(*std::move(storage), std::move(options));

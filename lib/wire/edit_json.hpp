@@ -48,7 +48,7 @@ using EditBody = std::variant<BeginEdit, TakeOverEdit, ShowEdit, SaveEdit>;
 
 struct EditCall {
     EditBody body;
-    // Of this call, only the secret and the process to which a session is bound are used. Its body
+    // Only the secret of this call, and the process to which a session is bound, are used. Its body
     // is not used.
     Call call;
 };

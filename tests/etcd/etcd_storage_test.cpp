@@ -348,6 +348,19 @@ BOOST_AUTO_TEST_CASE(is_loaded_in_pages) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(is_created_only_if_that_is_allowed) {
+    EtcdOptions options;
+    options.create_if_missing = false;
+    const auto open_existing = [&] {
+        return etcd::open_storage(cluster.connect("a"), "/rocklock/", clock, options);
+    };
+    BOOST_TEST((open_existing().error().code == ErrorCode::not_a_store));
+    BOOST_TEST(!cluster.value("/rocklock/lead"));
+    BOOST_TEST(!cluster.value("/rocklock/commit"));
+    open()->close().value();
+    BOOST_TEST(open_existing().has_value());
+}
+
 BOOST_AUTO_TEST_CASE(has_several_stores_with_different_prefixes) {
     const auto first = open("a");
     const auto second =

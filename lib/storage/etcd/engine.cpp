@@ -110,8 +110,8 @@ Result<void> EtcdEngine::outcome(const TxnResponse& response, const std::string&
                                          "process is the manager");
 }
 
-// Nothing is read from the member that answers unless a majority of the members has confirmed that
-// the read is current, because the read is linearizable.
+// The read is linearizable: before a member answers, a majority of the members has confirmed that
+// its state is current.
 Result<void> EtcdEngine::sync() {
     if (mutated(Mutant::read_not_confirmed)) return {};
     return until_known([&](milliseconds timeout) -> Result<void> {

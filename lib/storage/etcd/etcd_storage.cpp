@@ -52,7 +52,7 @@ public:
     ~EtcdStorage() override;
 
     // Must be called first. Errors: as open_etcd_storage().
-    Result<void> open(milliseconds lead_timeout);
+    Result<void> open(const EtcdOptions& options);
 
     CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {
         if (fork_check_.in_child()) return 0;
@@ -125,9 +125,13 @@ EtcdStorage::~EtcdStorage() {
     leadership_->end_renewal();
 }
 
-Result<void> EtcdStorage::open(milliseconds lead_timeout) {
-    auto won = become_manager(lead_timeout);
+Result<void> EtcdStorage::open(const EtcdOptions& options) {
+    auto won = become_manager(options.lead_timeout);
     if (!won) return std::move(won).error();
+    if (!won->commit && !options.create_if_missing) {
+        return Error(ErrorCode::not_a_store, "there is no store below " + layout_.prefix() +
+                                                 " in etcd: check the prefix in the URL");
+    }
     leadership_->start([this](const Error& error) { group_.fail(error); });
     auto loaded = load_copy(*client_, layout_, won->revision, *copy_);
     if (!loaded) return loaded;
@@ -262,7 +266,7 @@ Result<std::unique_ptr<Storage>> open_storage(std::unique_ptr<Client> client,
     EtcdOptions chosen = options;
     if (chosen.node.empty()) chosen.node = host_name();
     auto storage = std::make_unique<EtcdStorage>(std::move(client), prefix, clock, chosen);
-    if (auto opened = storage->open(options.lead_timeout); !opened) {
+    if (auto opened = storage->open(options); !opened) {
         [[maybe_unused]] const auto closed = storage->close();
         return std::move(opened).error();
     }

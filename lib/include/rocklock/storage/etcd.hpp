@@ -19,6 +19,9 @@
 namespace rocklock {
 
 struct EtcdOptions {
+    // Whether to create an empty store if there is none. Database::open() sets this to
+    // DatabaseOptions::create_if_missing.
+    bool create_if_missing = true;
     // The name of this node, which other nodes and users see. If empty, the name of the host.
     std::string node;
     // The address at which this node accepts other nodes, as "host:port"; empty if it accepts none.
@@ -47,13 +50,13 @@ struct EtcdOptions {
 ROCKLOCK_API bool is_etcd_url(const std::string& location);
 
 // Becomes the manager of a store on etcd, and opens it. `url` has the form
-// etcd://HOST:PORT[,HOST:PORT...][/PREFIX][?tls]; the default of PREFIX is "rocklock". If there is
-// no store, creates an empty one. Close the store so that another node can take over at once.
+// etcd://HOST:PORT[,HOST:PORT...][/PREFIX][?tls]; the default of PREFIX is "rocklock". Close the
+// store so that another node can take over at once.
 //
 // Errors: invalid_argument (the URL or an option), store_in_use (another node is the manager),
-//         unreachable (no member of etcd answers), access_denied, newer_format, corrupt, no_space,
-//         io_error, indeterminate (etcd did not answer in time). With store_in_use, Error::manager
-//         names the other node.
+//         unreachable (no member of etcd answers), not_a_store, access_denied, newer_format,
+//         corrupt, no_space, io_error, indeterminate (etcd did not answer in time). With
+//         store_in_use, Error::manager names the other node.
 ROCKLOCK_API Result<std::unique_ptr<Storage>> open_etcd_storage(const std::string& url,
                                                                 Clock& clock,
                                                                 const EtcdOptions& options = {});
