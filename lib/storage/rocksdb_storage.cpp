@@ -20,10 +20,8 @@
 #include <rocklock/storage/storage.hpp>
 
 #include "base/assert.hpp"
-#include "base/bytes.hpp"
 #include "base/fork.hpp"
 #include "base/kill_point.hpp"
-#include "base/random.hpp"
 #include "base/timings.hpp"
 #include "storage/disk_use.hpp"
 #include "storage/group_commit.hpp"
@@ -34,15 +32,12 @@
 #include "storage/space_reserve.hpp"
 #include "storage/store_copy.hpp"
 #include "storage/store_directory.hpp"
+#include "storage/store_records.hpp"
 
 namespace rocklock {
 namespace {
 
 using std::chrono::steady_clock;
-
-// In format 2, the end of a session can be part of the record of its grant. Every store of format 1
-// is also valid in format 2.
-constexpr std::uint32_t format = 2;
 
 class RocksdbEngine final : public Engine {
 public:
@@ -230,7 +225,7 @@ void RocksdbStorage::set_reserve_bytes(std::uint64_t bytes) {
 }
 
 Result<void> RocksdbStorage::check_format() {
-    const auto stored = get(Family::meta, "format");
+    const auto stored = get(Family::meta, format_key);
     if (!stored) return stored.error();
     if (!*stored) {
         const auto empty = is_empty();
@@ -238,44 +233,17 @@ Result<void> RocksdbStorage::check_format() {
         if (*empty && !directory_->marker()) return write_first_meta();
         return Error(ErrorCode::corrupt, directory_->database() + " has no record of its format");
     }
-    Reader reader(**stored);
-    const auto version = reader.u64();
-    const auto number = reader.u32();
-    if (!number || *number == 0) {
-        return Error(ErrorCode::corrupt, directory_->database() + " has no valid format number");
-    }
-    if (*number > format) {
-        return Error(ErrorCode::newer_format,
-                     directory_->database() + " has format " + std::to_string(*number) +
-                         "; this version knows up to " + std::to_string(format));
-    }
-    if (*number == format || read_only_) return {};
-    std::string value;
-    append_u64(value, *version + 1);
-    append_u32(value, format);
+    const auto number = read_format(*stored, directory_->database());
+    if (!number) return number.error();
+    if (*number == store_format || read_only_) return {};
     Batch batch;
-    batch.writes.push_back({Family::meta, "format", std::move(value)});
+    batch.writes.push_back(format_record(version_of(**stored) + 1));
     return commit(std::move(batch), Durability::durable);
 }
 
 Result<void> RocksdbStorage::write_first_meta() {
-    std::string format_value;
-    std::string store_value;
-    std::string created_value;
-    std::string epoch_value;
-    for (std::string* value : {&format_value, &store_value, &created_value, &epoch_value}) {
-        append_u64(*value, 1);
-    }
-    append_u32(format_value, format);
-    for (const std::uint8_t byte : random_bytes<16>()) append_u8(store_value, byte);
-    const auto created = clock_.now().wall.time_since_epoch().count();
-    append_u64(created_value, static_cast<std::uint64_t>(created));
-    append_u64(epoch_value, 0);
     Batch batch;
-    batch.writes.push_back({Family::meta, "format", std::move(format_value)});
-    batch.writes.push_back({Family::meta, "store", std::move(store_value)});
-    batch.writes.push_back({Family::meta, "created", std::move(created_value)});
-    batch.writes.push_back({Family::meta, "epoch", std::move(epoch_value)});
+    batch.writes = first_records(clock_);
     return commit(std::move(batch), Durability::durable);
 }
 
@@ -332,13 +300,7 @@ Result<void> RocksdbStorage::close() {
     return flushed.ok() ? Result<void>() : Result<void>(to_error(flushed));
 }
 
-Error RocksdbStorage::not_ours() const {
-    Error error(ErrorCode::store_in_use, "the store was opened before a fork, by process " +
-                                             std::to_string(opened_by_) +
-                                             "; only that process may use it");
-    error.pid = opened_by_;
-    return error;
-}
+Error RocksdbStorage::not_ours() const { return opened_before_fork(opened_by_); }
 
 StoreDirectory::Use use_of(Purpose purpose) {
     switch (purpose) {

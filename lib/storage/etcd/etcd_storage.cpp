@@ -13,13 +13,13 @@
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/fork.hpp"
-#include "base/random.hpp"
 #include "storage/etcd/engine.hpp"
 #include "storage/etcd/layout.hpp"
 #include "storage/etcd/leadership.hpp"
 #include "storage/etcd/load_copy.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/rocksdb_reader.hpp"
+#include "storage/store_records.hpp"
 
 namespace rocklock::etcd {
 namespace {
@@ -27,8 +27,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The format of the keys and values, as of a store on a disk.
-constexpr std::uint32_t format = 2;
 constexpr milliseconds request_timeout{2'000};
 // The key of the id of the cluster in which the store was last recovered.
 constexpr std::string_view origin_key = "etcd origin";
@@ -157,21 +155,12 @@ Result<Leadership::Won> EtcdStorage::become_manager(milliseconds timeout) {
 }
 
 Result<void> EtcdStorage::check_format() {
-    const auto stored = copy_->get(Family::meta, "format");
+    const auto stored = copy_->get(Family::meta, format_key);
     if (!stored) return stored.error();
-    Reader reader(*stored ? **stored : std::string_view());
-    reader.u64();
-    const auto number = reader.u32();
-    if (!number || *number == 0) {
-        return Error(ErrorCode::corrupt,
-                     "the store " + layout_.prefix() + " in etcd has no record of its format");
-    }
-    if (*number > format) {
-        return Error(ErrorCode::newer_format, "the store " + layout_.prefix() +
-                                                  " in etcd has format " + std::to_string(*number) +
-                                                  "; this version knows up to " +
-                                                  std::to_string(format));
-    }
+    const auto store = "the store " + layout_.prefix() + " in etcd";
+    const auto number = read_format(*stored, store);
+    if (!number) return number.error();
+    if (*number == 0) return Error(ErrorCode::corrupt, store + " has no record of its format");
     return {};
 }
 
@@ -203,21 +192,7 @@ Result<void> EtcdStorage::mark_sound() {
 
 Result<void> EtcdStorage::write_first_meta() {
     Batch batch;
-    const auto add = [&](const char* key, auto append) {
-        std::string value;
-        append_u64(value, 1);
-        append(value);
-        batch.writes.push_back({Family::meta, key, std::move(value)});
-    };
-    add("format", [](std::string& value) { append_u32(value, format); });
-    add("store", [](std::string& value) {
-        for (const std::uint8_t byte : random_bytes<16>()) append_u8(value, byte);
-    });
-    add("created", [&](std::string& value) {
-        const auto now = clock_.now().wall.time_since_epoch().count();
-        append_u64(value, static_cast<std::uint64_t>(now));
-    });
-    add("epoch", [](std::string& value) { append_u64(value, 0); });
+    batch.writes = first_records(clock_);
     batch.writes.push_back(origin(1));
     return commit(std::move(batch), Durability::durable);
 }
@@ -229,13 +204,7 @@ Result<void> EtcdStorage::close() {
     return closed;
 }
 
-Error EtcdStorage::not_ours() const {
-    Error error(ErrorCode::store_in_use, "the store was opened before a fork, by process " +
-                                             std::to_string(opened_by_) +
-                                             "; only that process may use it");
-    error.pid = opened_by_;
-    return error;
-}
+Error EtcdStorage::not_ours() const { return opened_before_fork(opened_by_); }
 
 std::string host_name() {
     std::array<char, 256> name{};
