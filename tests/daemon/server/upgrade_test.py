@@ -18,8 +18,8 @@ STORES = pathlib.Path(__file__).with_name("stores")
 
 
 def current_format():
-    source = (ROOT / "lib" / "storage" / "rocksdb_storage.cpp").read_text()
-    return int(re.search(r"constexpr std::uint32_t format = (\d+);", source).group(1))
+    source = (ROOT / "lib" / "storage" / "store_records.hpp").read_text()
+    return int(re.search(r"constexpr std::uint32_t store_format = (\d+);", source).group(1))
 
 
 class Upgrade(Sandbox):
