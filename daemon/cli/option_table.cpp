@@ -53,6 +53,10 @@ constexpr OptionRow rows[] = {
      "maximum time that a commit waits for etcd; after this time, the node is no longer the "
      "manager (default: 10s)",
      "serve"},
+    {"copy", "DIR",
+     "for a node: directory for the copy of all values from which the node answers reads; it can "
+     "be deleted while the node is stopped (default: the copy is in memory)",
+     "serve"},
     {"etcd-cert", "FILE", "certificate of this node for etcd (PEM)", "serve"},
     {"etcd-key", "FILE", "key of the certificate for etcd (PEM)", "serve"},
     {"etcd-ca", "FILE", "certificates of the authorities of etcd (PEM)", "serve"},

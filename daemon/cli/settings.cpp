@@ -21,7 +21,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 60> known_settings = {"socket",
+constexpr std::array<std::string_view, 61> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
@@ -43,6 +43,7 @@ constexpr std::array<std::string_view, 60> known_settings = {"socket",
                                                              "peer-address",
                                                              "lead-ttl",
                                                              "etcd-timeout",
+                                                             "copy",
                                                              "etcd-cert",
                                                              "etcd-key",
                                                              "etcd-ca",

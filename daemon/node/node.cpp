@@ -16,6 +16,8 @@
 #include "daemon/server/served_store.hpp"
 #include "daemon/support/log.hpp"
 #include "daemon/support/stop_request.hpp"
+#include "storage/etcd/copy.hpp"
+#include "storage/etcd/follower.hpp"
 #include "storage/etcd/lead_watch.hpp"
 
 namespace rocklock {
@@ -37,12 +39,13 @@ bool is_temporary(ErrorCode code) {
 class Node {
 public:
     Node(const ServerOptions& options, const DaemonSetup& setup, PeerAccess peer_access,
-         HttpAccess http_access, etcd::LeadWatch watch)
+         HttpAccess http_access, etcd::LeadWatch watch, etcd::Follower follower)
         : options_(options),
           setup_(setup),
           peer_access_(std::move(peer_access)),
           http_access_(std::move(http_access)),
-          watch_(std::move(watch)) {}
+          watch_(std::move(watch)),
+          follower_(std::move(follower)) {}
 
     Result<void> run();
 
@@ -54,6 +57,7 @@ private:
     End serve(Database& database);
     End stand_by(const ManagerNode& manager);
     void wait_for(const ManagerNode& manager, const std::string& why);
+    void follow(const std::stop_token& stop);
     void started();
 
     // Some members of a copy are reset after the start.
@@ -62,6 +66,8 @@ private:
     const PeerAccess peer_access_;
     const HttpAccess http_access_;
     etcd::LeadWatch watch_;
+    // Uses the copy of this node while the node is a standby.
+    etcd::Follower follower_;
     RateLimiter logged_{milliseconds{10'000}};
 };
 
@@ -117,6 +123,7 @@ Node::End Node::stand_by(const ManagerNode& manager) {
         wait_for(manager, target.error().message);
         return std::nullopt;
     }
+    std::jthread following([this](const std::stop_token& stop) { follow(stop); });
     StopRequest changed;
     std::jthread watching([&](const std::stop_token& stop) {
         watch_.await_change(manager, stop);
@@ -138,7 +145,19 @@ void Node::wait_for(const ManagerNode& manager, const std::string& why) {
                        "not_relaying",
                        "the clients of this node wait, because it cannot relay them to the manager",
                        {{"manager", manager.name}, {"reason", why}}});
+    std::jthread following([this](const std::stop_token& stop) { follow(stop); });
     watch_.await_change(manager, {});
+}
+
+// Keeps the copy of this node current, so that a takeover need not read all values.
+void Node::follow(const std::stop_token& stop) {
+    const auto done = follower_.follow(stop);
+    if (done) return;
+    setup_.log->write({LogLevel::error,
+                       "copy_failed",
+                       "the copy of the store cannot be written; it is loaded from etcd when this "
+                       "node becomes the manager",
+                       {{"error", done.error().message}}});
 }
 
 }  // namespace
@@ -154,7 +173,14 @@ Result<void> serve_node(const ServerOptions& options) {
     const auto setup = set_up_daemon(options);
     if (!setup) return setup.error();
     log_listeners(*setup->log, *setup->listeners);
-    Node node(options, *setup, *std::move(peer_access), *std::move(http_access), *std::move(watch));
+    auto copy = etcd::Copy::open(options.etcd.copy_directory, system_clock());
+    if (!copy) return std::move(copy).error();
+    auto follower = etcd::Follower::connect(options.store, options.etcd, *copy);
+    if (!follower) return std::move(follower).error();
+    ServerOptions with_copy = options;
+    with_copy.etcd.copy = *std::move(copy);
+    Node node(with_copy, *setup, *std::move(peer_access), *std::move(http_access),
+              *std::move(watch), *std::move(follower));
     return node.run();
 }
 

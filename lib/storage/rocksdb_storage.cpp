@@ -20,12 +20,14 @@
 #include <rocklock/storage/storage.hpp>
 
 #include "base/assert.hpp"
+#include "base/bytes.hpp"
 #include "base/fork.hpp"
 #include "base/kill_point.hpp"
 #include "base/timings.hpp"
 #include "storage/disk_use.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/recent_versions.hpp"
+#include "storage/rocksdb_copy.hpp"
 #include "storage/rocksdb_database.hpp"
 #include "storage/rocksdb_reader.hpp"
 #include "storage/rocksdb_setup.hpp"
@@ -130,8 +132,11 @@ private:
 
 class RocksdbStorage final : public Storage {
 public:
-    RocksdbStorage(std::unique_ptr<StoreDirectory> directory, Clock& clock)
-        : clock_(clock), directory_(std::move(directory)), group_(engine_, clock, false) {}
+    RocksdbStorage(std::unique_ptr<StoreDirectory> directory, Clock& clock, bool is_copy)
+        : clock_(clock),
+          is_copy_(is_copy),
+          directory_(std::move(directory)),
+          group_(engine_, clock, false) {}
 
     // Must be called first. Errors: as open_rocksdb_storage().
     Result<void> open(const RocksdbOptions& options);
@@ -181,11 +186,14 @@ public:
 
 private:
     Result<void> check_format();
+    Result<void> check_kind() const;
     Result<void> write_first_meta();
     Result<bool> is_empty() const;
     Error not_ours() const;
 
     Clock& clock_;
+    // Whether the store is a copy of a store on etcd.
+    const bool is_copy_;
     ForkCheck fork_check_;
     const pid_t opened_by_ = getpid();
     // The order matters: directory_, which holds the lock, is destroyed last.
@@ -233,6 +241,7 @@ Result<void> RocksdbStorage::check_format() {
         if (*empty && !directory_->marker()) return write_first_meta();
         return Error(ErrorCode::corrupt, directory_->database() + " has no record of its format");
     }
+    if (auto checked = check_kind(); !checked) return checked;
     const auto number = read_format(*stored, directory_->database());
     if (!number) return number.error();
     if (*number == store_format || read_only_) return {};
@@ -241,9 +250,27 @@ Result<void> RocksdbStorage::check_format() {
     return commit(std::move(batch), Durability::durable);
 }
 
+// The changes that a manager made after the last change of a copy are missing in it.
+Result<void> RocksdbStorage::check_kind() const {
+    const auto record = get(Family::meta, copy_key);
+    if (!record) return record.error();
+    if (record->has_value() == is_copy_) return {};
+    return Error(ErrorCode::not_a_store,
+                 is_copy_ ? directory_->path() + " contains a store and not a copy of one"
+                          : directory_->path() +
+                                " contains only a copy of a store on etcd: open the store itself "
+                                "with its etcd:// URL");
+}
+
 Result<void> RocksdbStorage::write_first_meta() {
     Batch batch;
-    batch.writes = first_records(clock_);
+    if (is_copy_) {
+        std::string version;
+        append_u64(version, 0);
+        batch.writes = {format_record(1), {Family::meta, std::string(copy_key), version}};
+    } else {
+        batch.writes = first_records(clock_);
+    }
     return commit(std::move(batch), Durability::durable);
 }
 
@@ -315,16 +342,25 @@ StoreDirectory::Use use_of(Purpose purpose) {
     return StoreDirectory::Use::read_only;
 }
 
+Result<std::unique_ptr<Storage>> open_directory(const std::string& directory, Clock& clock,
+                                                const RocksdbOptions& options, bool is_copy) {
+    const bool may_create = options.create_if_missing && options.purpose == Purpose::use;
+    auto prepared = StoreDirectory::prepare(directory, may_create, use_of(options.purpose));
+    if (!prepared) return std::move(prepared).error();
+    auto storage = std::make_unique<RocksdbStorage>(*std::move(prepared), clock, is_copy);
+    if (auto opened = storage->open(options); !opened) return std::move(opened).error();
+    return std::unique_ptr<Storage>(std::move(storage));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Storage>> open_rocksdb_storage(const std::string& directory, Clock& clock,
                                                       const RocksdbOptions& options) {
-    const bool may_create = options.create_if_missing && options.purpose == Purpose::use;
-    auto prepared = StoreDirectory::prepare(directory, may_create, use_of(options.purpose));
-    if (!prepared) return std::move(prepared).error();
-    auto storage = std::make_unique<RocksdbStorage>(*std::move(prepared), clock);
-    if (auto opened = storage->open(options); !opened) return std::move(opened).error();
-    return std::unique_ptr<Storage>(std::move(storage));
+    return open_directory(directory, clock, options, false);
+}
+
+Result<std::unique_ptr<Storage>> open_rocksdb_copy(const std::string& directory, Clock& clock) {
+    return open_directory(directory, clock, {}, true);
 }
 
 }  // namespace rocklock

@@ -326,14 +326,15 @@ BOOST_AUTO_TEST_CASE(is_loaded_in_pages) {
     }
     store->commit(put(std::string(1, '\0'), value(1))).value();
     const auto copy_of = [&](std::int64_t page_keys) {
-        auto copy = make_memory_storage(clock);
+        const auto copy = etcd::Copy::open("", clock).value();
         const auto client = cluster.connect("loader");
         const etcd::Layout layout("/rocklock/");
         etcd::LoadSettings settings;
         settings.page_keys = page_keys;
-        etcd::load_copy(*client, layout, cluster.revision(), *copy, settings).value();
+        const etcd::CopyPosition position{1, "/rocklock/", cluster.revision(), {}};
+        etcd::load_copy(*client, layout, position, *copy, settings).value();
         std::string all;
-        const auto snapshot = copy->snapshot();
+        const auto snapshot = copy->storage().snapshot();
         for (const auto family : {Family::meta, Family::items}) {
             for (auto at = snapshot->scan(family, "", ""); at->valid(); at->next()) {
                 all.append(at->key()).append("=").append(at->value()).append(";");

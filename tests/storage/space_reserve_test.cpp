@@ -43,11 +43,13 @@ struct SmallDisk {
     }
 
     std::string path() const { return directory / "RESERVE"; }
-    // The space that the file of the reserve really occupies.
+    // The space that the data of the file of the reserve really occupies. The file system also
+    // counts the few blocks that record where the data of a fragmented file is.
     std::uint64_t file_bytes() const {
         struct stat status {};
         if (::stat(path().c_str(), &status) != 0) return 0;
-        return static_cast<std::uint64_t>(status.st_blocks) * 512;
+        constexpr std::uint64_t unit = 64 * 1024;
+        return static_cast<std::uint64_t>(status.st_blocks) * 512 / unit * unit;
     }
     SpaceReserve& start() {
         reserve.emplace(directory.path().string());

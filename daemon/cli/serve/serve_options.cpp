@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t max_password_bytes = 4096;
 constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<std::pair<const char*, const char*>, 43> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 44> operation_defaults = {
     {{"http", ""},
      {"accept-host", ""},
      {"http-secret-file", ""},
@@ -36,6 +36,7 @@ constexpr std::array<std::pair<const char*, const char*>, 43> operation_defaults
      {"peer-address", ""},
      {"lead-ttl", "3s"},
      {"etcd-timeout", "10s"},
+     {"copy", ""},
      {"etcd-cert", ""},
      {"etcd-key", ""},
      {"etcd-ca", ""},
@@ -187,6 +188,7 @@ Result<void> read_etcd(const Settings& settings, ServerOptions& options) {
     const auto timeout = settings.duration("etcd-timeout", "10s");
     if (!timeout) return timeout.error();
     etcd.timeout = *timeout;
+    etcd.copy_directory = absolute_path(settings.get("copy", "").value);
     etcd.cert_file = absolute_path(settings.get("etcd-cert", "").value);
     etcd.key_file = absolute_path(settings.get("etcd-key", "").value);
     etcd.ca_file = absolute_path(settings.get("etcd-ca", "").value);

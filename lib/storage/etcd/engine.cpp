@@ -47,7 +47,7 @@ Result<void> EtcdEngine::continue_after(const std::optional<std::string>& commit
 
 Result<std::optional<std::uint64_t>> EtcdEngine::version(Family family, std::string_view key) {
     if (const auto* const known = known_.find(family, key)) return *known;
-    const auto value = copy_.get(family, key);
+    const auto value = copy_.storage().get(family, key);
     if (!value) return value.error();
     std::optional<std::uint64_t> version;
     if (*value) version = version_of(**value);
@@ -88,7 +88,11 @@ Result<void> EtcdEngine::commit(std::vector<Operation> operations, const CommitR
     const auto began = steady_clock::now();
     auto done = until_known([&](milliseconds timeout) -> Result<void> {
         const auto response = client_.txn(txn, timeout);
-        return response ? outcome(*response, written) : response.error();
+        if (!response) return response.error();
+        const auto revision = outcome(*response, written);
+        if (!revision) return revision.error();
+        last_revision_ = *revision;
+        return {};
     });
     times_.add(steady_clock::now() - began);
     if (!done) return done;
@@ -98,12 +102,13 @@ Result<void> EtcdEngine::commit(std::vector<Operation> operations, const CommitR
 }
 
 // Determines whether the transaction has been executed, now or in an earlier attempt.
-Result<void> EtcdEngine::outcome(const TxnResponse& response, const std::string& written) const {
-    if (response.succeeded) return {};
+Result<Revision> EtcdEngine::outcome(const TxnResponse& response,
+                                     const std::string& written) const {
+    if (response.succeeded) return response.header.revision;
     ROCKLOCK_ASSERT(response.ranges.size() == 2);
     const auto* const lead = response.ranges.front().first();
     const auto* const commit = response.ranges.back().first();
-    if (commit != nullptr && commit->value == written) return {};
+    if (commit != nullptr && commit->value == written) return commit->mod_revision;
     if (lead == nullptr || lead->create_revision != leadership_.epoch()) return replaced(lead);
     return Error(ErrorCode::corrupt, "the key " + layout_.commit() +
                                          " in etcd was changed by another program, although this "
@@ -148,16 +153,16 @@ Result<void> EtcdEngine::until_known(
 
 // Writes the committed batches into the copy. The strings are moved out of the batches.
 Result<void> EtcdEngine::apply(std::span<Batch* const> batches) {
-    Batch all;
+    std::vector<Write> all;
     for (Batch* const batch : batches) {
         for (Write& write : batch->writes) {
             known_.replace(write.family, write.key,
                            write.value ? std::optional(version_of(*write.value))
                                        : std::optional<std::uint64_t>());
-            all.writes.push_back(std::move(write));
+            all.push_back(std::move(write));
         }
     }
-    return copy_.commit(std::move(all), Durability::written);
+    return copy_.write(std::move(all), last_revision_, last_value_);
 }
 
 // Another node may become the manager at once.

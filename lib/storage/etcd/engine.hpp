@@ -5,8 +5,7 @@
 // sent again. The value of the key `commit` then shows whether an earlier attempt was executed, so
 // no group is written twice.
 //
-// Committed groups are also written to the copy, a store of this process from which all reads are
-// answered. The copy contains only what was committed.
+// Committed groups are also written to the copy (copy.hpp), which contains only what was committed.
 #pragma once
 
 #include <chrono>
@@ -23,6 +22,7 @@
 
 #include "base/timings.hpp"
 #include "storage/etcd/client.hpp"
+#include "storage/etcd/copy.hpp"
 #include "storage/etcd/layout.hpp"
 #include "storage/etcd/leadership.hpp"
 #include "storage/etcd/stage.hpp"
@@ -41,8 +41,7 @@ public:
         std::chrono::milliseconds timeout{10'000};
     };
 
-    EtcdEngine(Client& client, Layout layout, Leadership& leadership, Storage& copy,
-               Settings settings)
+    EtcdEngine(Client& client, Layout layout, Leadership& leadership, Copy& copy, Settings settings)
         : client_(client),
           layout_(std::move(layout)),
           leadership_(leadership),
@@ -71,7 +70,8 @@ private:
     Result<void> apply_parts(std::span<const Operation> operations, std::size_t applied);
     Result<void> resume_parts();
     Result<std::string> read_parts(std::uint64_t batch) const;
-    Result<void> outcome(const TxnResponse& response, const std::string& written) const;
+    // Returns the revision of the commit.
+    Result<Revision> outcome(const TxnResponse& response, const std::string& written) const;
     Result<void> until_known(
         const std::function<Result<void>(std::chrono::milliseconds timeout)>& request) const;
     Result<void> apply(std::span<Batch* const> batches);
@@ -79,11 +79,13 @@ private:
     Client& client_;
     const Layout layout_;
     Leadership& leadership_;
-    Storage& copy_;
+    Copy& copy_;
     const Settings settings_;
     CommitRecord last_;
     // The value of the key `commit`; nullopt before the first commit of the store.
     std::optional<std::string> last_value_;
+    // The revision of the last commit that this node has made.
+    Revision last_revision_ = 0;
     RecentVersions known_;
     Timings times_;
 };

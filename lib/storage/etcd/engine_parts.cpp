@@ -2,6 +2,7 @@
 #include <chrono>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/mutant.hpp"
 #include "storage/etcd/engine.hpp"
@@ -71,15 +72,15 @@ Result<void> EtcdEngine::resume_parts() {
     }
     if (auto done = apply_parts(*operations, last_.applied); !done) return done;
     // The copy may show only some writes of the batch. It gets all of them in one step.
-    Batch batch;
+    std::vector<Write> writes;
     for (const Operation& operation : *operations) {
         const auto* const put = std::get_if<Put>(&operation);
         auto key = layout_.parse(put != nullptr ? put->key : std::get<DeleteRange>(operation).key);
         if (!key) continue;
-        batch.writes.push_back({key->first, std::move(key->second),
-                                put != nullptr ? std::optional(put->value) : std::nullopt});
+        writes.push_back({key->first, std::move(key->second),
+                          put != nullptr ? std::optional(put->value) : std::nullopt});
     }
-    return copy_.commit(std::move(batch), Durability::written);
+    return copy_.write(std::move(writes), last_revision_, last_value_);
 }
 
 // Returns the concatenation of all parts. Each is read separately, because together they can exceed

@@ -13,10 +13,11 @@
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/fork.hpp"
+#include "storage/etcd/catch_up.hpp"
+#include "storage/etcd/copy.hpp"
 #include "storage/etcd/engine.hpp"
 #include "storage/etcd/layout.hpp"
 #include "storage/etcd/leadership.hpp"
-#include "storage/etcd/load_copy.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/rocksdb_reader.hpp"
 #include "storage/store_records.hpp"
@@ -34,11 +35,11 @@ constexpr std::string_view origin_key = "etcd origin";
 class EtcdStorage final : public Storage {
 public:
     EtcdStorage(std::unique_ptr<Client> client, const std::string& prefix, Clock& clock,
-                const EtcdOptions& options)
+                const EtcdOptions& options, std::shared_ptr<Copy> copy)
         : client_(std::move(client)),
           clock_(clock),
           layout_(prefix),
-          copy_(make_memory_storage(clock)),
+          copy_(std::move(copy)),
           leadership_(std::make_unique<Leadership>(
               *client_, layout_, clock,
               Leadership::Settings{options.node, options.address, options.lead_ttl, request_timeout,
@@ -66,16 +67,16 @@ public:
     bool must_confirm() const override { return true; }
     std::unique_ptr<Snapshot> snapshot() const override {
         if (fork_check_.in_child()) return make_no_snapshot(not_ours());
-        return copy_->snapshot();
+        return storage().snapshot();
     }
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
         if (fork_check_.in_child()) return not_ours();
-        return copy_->get(family, key);
+        return storage().get(family, key);
     }
     CachedValue get_cached(Family family, std::string_view key,
                            std::size_t max_bytes) const override {
         if (fork_check_.in_child()) return {};
-        return copy_->get_cached(family, key, max_bytes);
+        return storage().get_cached(family, key, max_bytes);
     }
     std::optional<Error> failure() const override {
         if (fork_check_.in_child()) return not_ours();
@@ -92,6 +93,8 @@ public:
     Result<void> close() override;
 
 private:
+    // The values that this process has.
+    const Storage& storage() const { return std::as_const(*copy_).storage(); }
     Result<Leadership::Won> become_manager(milliseconds timeout);
     Result<void> check_format();
     Result<void> write_first_meta();
@@ -104,7 +107,7 @@ private:
     const Layout layout_;
     ForkCheck fork_check_;
     const pid_t opened_by_ = getpid();
-    const std::unique_ptr<Storage> copy_;
+    const std::shared_ptr<Copy> copy_;
     std::unique_ptr<Leadership> leadership_;
     std::uint64_t cluster_id_ = 0;
     std::atomic<bool> restored_{false};
@@ -131,8 +134,8 @@ Result<void> EtcdStorage::open(const EtcdOptions& options) {
                                                  " in etcd: check the prefix in the URL");
     }
     leadership_->start([this](const Error& error) { group_.fail(error); });
-    auto loaded = load_copy(*client_, layout_, won->revision, *copy_);
-    if (!loaded) return loaded;
+    CopyPosition position{won->cluster_id, layout_.prefix(), won->revision, won->commit};
+    if (auto done = catch_up(*client_, layout_, position, *copy_); !done) return done;
     if (auto done = engine_.continue_after(won->commit); !done) return done;
     cluster_id_ = won->cluster_id;
     auto checked = won->commit ? check_format() : write_first_meta();
@@ -155,7 +158,7 @@ Result<Leadership::Won> EtcdStorage::become_manager(milliseconds timeout) {
 }
 
 Result<void> EtcdStorage::check_format() {
-    const auto stored = copy_->get(Family::meta, format_key);
+    const auto stored = storage().get(Family::meta, format_key);
     if (!stored) return stored.error();
     const auto store = "the store " + layout_.prefix() + " in etcd";
     const auto number = read_format(*stored, store);
@@ -166,7 +169,7 @@ Result<void> EtcdStorage::check_format() {
 
 // A restored snapshot becomes a cluster with another id.
 Result<void> EtcdStorage::check_origin() {
-    const auto stored = copy_->get(Family::meta, origin_key);
+    const auto stored = storage().get(Family::meta, origin_key);
     if (!stored) return stored.error();
     restored_ = !*stored || **stored != *origin(version_of(**stored)).value;
     return {};
@@ -181,7 +184,7 @@ Write EtcdStorage::origin(std::uint64_t version) const {
 
 Result<void> EtcdStorage::mark_sound() {
     if (!restored_) return {};
-    const auto stored = copy_->get(Family::meta, origin_key);
+    const auto stored = storage().get(Family::meta, origin_key);
     if (!stored) return stored.error();
     Batch batch;
     batch.writes.push_back(origin(*stored ? version_of(**stored) + 1 : 1));
@@ -234,7 +237,13 @@ Result<std::unique_ptr<Storage>> open_storage(std::unique_ptr<Client> client,
     if (auto checked = check_options(options); !checked) return std::move(checked).error();
     EtcdOptions chosen = options;
     if (chosen.node.empty()) chosen.node = host_name();
-    auto storage = std::make_unique<EtcdStorage>(std::move(client), prefix, clock, chosen);
+    if (chosen.copy == nullptr) {
+        auto copy = Copy::open(options.copy_directory, clock);
+        if (!copy) return std::move(copy).error();
+        chosen.copy = *std::move(copy);
+    }
+    auto storage =
+        std::make_unique<EtcdStorage>(std::move(client), prefix, clock, chosen, chosen.copy);
     if (auto opened = storage->open(options); !opened) {
         [[maybe_unused]] const auto closed = storage->close();
         return std::move(opened).error();

@@ -26,7 +26,7 @@ std::string branch_of(const std::vector<KeyValue>& page) {
 
 class Loader {
 public:
-    Loader(Client& client, const Layout& layout, Revision revision, Storage& copy,
+    Loader(Client& client, const Layout& layout, Revision revision, Copy& copy,
            const LoadSettings& settings)
         : client_(client), layout_(layout), revision_(revision), copy_(copy), settings_(settings) {}
 
@@ -34,6 +34,9 @@ public:
     Result<void> load(std::string key, const std::string& end) {
         std::string stop = end;
         while (key < end) {
+            if (settings_.stop.stop_requested()) {
+                return Error(ErrorCode::closing, "the loading of the copy was stopped");
+            }
             Range range{.key = key, .end = stop};
             range.limit = settings_.page_keys;
             range.revision = revision_;
@@ -54,34 +57,35 @@ public:
 
 private:
     Result<void> write(std::vector<KeyValue> kvs) {
-        Batch batch;
+        std::vector<Write> writes;
+        writes.reserve(kvs.size());
         for (KeyValue& kv : kvs) {
             auto parsed = layout_.parse(kv.key);
             // All keys of the requested ranges are of this form.
             if (!parsed) continue;
-            batch.writes.push_back({parsed->first, std::move(parsed->second), std::move(kv.value)});
+            writes.push_back({parsed->first, std::move(parsed->second), std::move(kv.value)});
         }
-        if (batch.writes.empty()) return {};
-        return copy_.commit(std::move(batch), Durability::written);
+        return copy_.add(std::move(writes));
     }
 
     Client& client_;
     const Layout& layout_;
     const Revision revision_;
-    Storage& copy_;
+    Copy& copy_;
     const LoadSettings settings_;
 };
 
 }  // namespace
 
-Result<void> load_copy(Client& client, const Layout& layout, Revision revision, Storage& copy,
-                       const LoadSettings& settings) {
-    Loader loader(client, layout, revision, copy, settings);
+Result<void> load_copy(Client& client, const Layout& layout, const CopyPosition& position,
+                       Copy& copy, const LoadSettings& settings) {
+    if (auto empty = copy.reset(); !empty) return empty;
+    Loader loader(client, layout, position.revision, copy, settings);
     for (int i = 0; i < family_count; ++i) {
         const auto first = layout.family(static_cast<Family>(i));
         if (auto loaded = loader.load(first, end_of_prefix(first)); !loaded) return loaded;
     }
-    return {};
+    return copy.write({}, position);
 }
 
 }  // namespace rocklock::etcd

@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <stop_token>
 
-#include <rocklock/storage/storage.hpp>
+#include <rocklock/result.hpp>
 
 #include "storage/etcd/client.hpp"
+#include "storage/etcd/copy.hpp"
 #include "storage/etcd/layout.hpp"
 
 namespace rocklock::etcd {
@@ -16,13 +18,15 @@ struct LoadSettings {
     std::int64_t page_keys = 10'000;
     // The maximum time of one request.
     std::chrono::milliseconds timeout{30'000};
+    // Ends the loading early.
+    std::stop_token stop{};
 };
 
-// Reads the values as of `revision`, and writes them into `copy`, which must be empty.
+// Deletes the contents of the copy, and loads the values at the revision of `position`.
 //
-// Errors: as Client; precondition_failed if the revision has been compacted meanwhile; those of
-//         Storage::commit().
-Result<void> load_copy(Client& client, const Layout& layout, Revision revision, Storage& copy,
-                       const LoadSettings& settings = {});
+// Errors: as Client; precondition_failed if the revision has been compacted meanwhile; closing if
+//         `stop` was requested; those of Copy.
+Result<void> load_copy(Client& client, const Layout& layout, const CopyPosition& position,
+                       Copy& copy, const LoadSettings& settings = {});
 
 }  // namespace rocklock::etcd

@@ -155,6 +155,28 @@ class Deposed(Cluster):
         self.assertIn("x", self.resources(node))
 
 
+class Copies(Cluster):
+    def test_a_copy_on_disk_is_used_again(self):
+        self.etcd()
+        directory = self.folder / "copy of b"
+        first = self.node("a")
+        self.acquire_at(first, "x", "--lease", "1m")
+        second = self.node("b", "--copy", directory)
+        self.acquire_at(first, "y", "--lease", "1m")
+        second.stop(signal.SIGKILL)
+        self.acquire_at(first, "z", "--lease", "1m")
+        second = self.node("b", "--copy", directory)
+        first.stop(signal.SIGKILL)
+        self.wait_for_manager(second)
+        self.assertEqual(self.resources(second), ["x", "y", "z"])
+        second.stop(signal.SIGTERM)
+        # The copy is not a store of its own, because it may lack later changes.
+        for at in (directory / "etcd-copy", directory):
+            refused = self.rocklock("serve", "--db", at, "--socket", self.folder / "s")
+            self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("not a store", refused.stderr)
+
+
 class Start(Cluster):
     def test_a_node_waits_for_etcd(self):
         self.etcd()

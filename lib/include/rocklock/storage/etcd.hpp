@@ -18,6 +18,10 @@
 
 namespace rocklock {
 
+namespace etcd {
+class Copy;
+}
+
 struct EtcdOptions {
     // Whether to create an empty store if there is none. Database::open() sets this to
     // DatabaseOptions::create_if_missing.
@@ -41,6 +45,13 @@ struct EtcdOptions {
     std::string ca_file;
     std::string cert_file;
     std::string key_file;
+    // The directory in which this process keeps a copy of all values, from which it answers reads.
+    // It is created if it does not exist, and must not be used by another process. The copy can be
+    // deleted while the store is closed, and is then loaded from etcd. If empty, the copy is in
+    // memory.
+    std::string copy_directory;
+    // Internal: a copy that exists longer than the store. Replaces `copy_directory`.
+    std::shared_ptr<etcd::Copy> copy;
     // The user and the password, if etcd requires authentication.
     std::string user;
     std::string password;

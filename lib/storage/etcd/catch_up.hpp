@@ -1,0 +1,21 @@
+// Brings the copy of a new manager to the state of the store.
+#pragma once
+
+#include <rocklock/result.hpp>
+
+#include "storage/etcd/client.hpp"
+#include "storage/etcd/copy.hpp"
+#include "storage/etcd/layout.hpp"
+
+namespace rocklock::etcd {
+
+// Brings the copy to `position`, the state of the store at the election of this process. If the
+// copy shows an earlier state, the changes since then are applied; otherwise all values are loaded.
+// The caller must be the manager, so that no other process commits meanwhile.
+//
+// Errors: as load_copy(); corrupt if etcd is older than the copy, because acknowledged changes are
+//         then missing in etcd
+Result<void> catch_up(Client& client, const Layout& layout, const CopyPosition& position,
+                      Copy& copy);
+
+}  // namespace rocklock::etcd
