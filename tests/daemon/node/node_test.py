@@ -171,10 +171,10 @@ class Copies(Cluster):
         self.assertEqual(self.resources(second), ["x", "y", "z"])
         second.stop(signal.SIGTERM)
         # The copy is not a store of its own, because it may lack later changes.
-        for at in (directory / "etcd-copy", directory):
+        for at, reason in ((directory / "etcd-copy", "only a copy of a store on etcd"), (directory, "no store")):
             refused = self.rocklock("serve", "--db", at, "--socket", self.folder / "s")
             self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("not a store", refused.stderr)
+            self.assertIn(reason, refused.stderr)
 
 
 class Start(Cluster):
