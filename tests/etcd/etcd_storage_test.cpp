@@ -120,6 +120,8 @@ BOOST_AUTO_TEST_CASE(is_opened_by_a_waiting_node_when_the_manager_closes_it) {
 }
 
 BOOST_AUTO_TEST_CASE(is_not_changed_by_a_manager_that_was_replaced) {
+    // The renewal of the lease must not notice the replacement first.
+    cluster.node("a").fail_next({EtcdFault::unreachable, EtcdRequest::keep_alive}, 1000);
     const auto first = open("a");
     first->commit(put("k", value(1, "one"))).value();
     end_leases();
@@ -314,6 +316,22 @@ BOOST_AUTO_TEST_CASE(ends_all_sessions_if_a_snapshot_was_restored) {
     const auto database = Database::open_on(open()).value();
     BOOST_TEST(database.statistics().held == 0U);
     BOOST_TEST(database.statistics().sessions == 0U);
+}
+
+// A release is answered before its commit, but not if the answer comes from the history.
+BOOST_AUTO_TEST_CASE(confirms_what_it_reads_from_the_history) {
+    auto database = Database::open_on(open("a")).value();
+    OpenSession opening;
+    opening.principal = "ann";
+    const auto opened = database.service().call(opening, {}).value();
+    const CloseSession closing{std::get<SessionInfo>(opened).id};
+    database.service().call(closing, {}).value();
+    const auto closed = database.service().call(closing, {});
+    BOOST_TEST((closed.error().code == ErrorCode::session_expired));
+    end_leases();
+    const auto second = open("b");
+    const auto refused = database.service().call(closing, {});
+    BOOST_TEST((refused.error().code == ErrorCode::not_the_manager), refused.error().message);
 }
 
 BOOST_AUTO_TEST_CASE(is_loaded_in_pages) {

@@ -1,7 +1,7 @@
-// simulate --seeds FROM..TO [--seconds N] | simulate --seed N
+// simulate [--cluster] --seeds FROM..TO [--seconds N] | simulate [--cluster] --seed N
 //
 // Simulates the worlds of these seeds, and prints how often each kind of event occurred. The second
-// form simulates one world and prints every step.
+// form simulates one world and prints every step. With --cluster, the worlds have several managers.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -11,7 +11,7 @@
 namespace {
 
 int usage() {
-    std::fprintf(stderr, "simulate --seeds FROM..TO [--seconds N] | --seed N\n");
+    std::fprintf(stderr, "simulate [--cluster] --seeds FROM..TO [--seconds N] | --seed N\n");
     return 2;
 }
 
@@ -22,12 +22,18 @@ int main(int argc, char** argv) {
     std::uint64_t from = 0;
     std::uint64_t to = 0;
     double seconds = 1e18;
-    for (int i = 1; i + 1 < argc; i += 2) {
+    auto kind = WorldKind::one_manager;
+    int first = 1;
+    if (argc > 1 && std::string(argv[1]) == "--cluster") {
+        kind = WorldKind::cluster;
+        ++first;
+    }
+    for (int i = first; i + 1 < argc; i += 2) {
         const std::string option = argv[i];
         const std::string value = argv[i + 1];
         if (option == "--seed") {
             Counts counts;
-            const auto verdict = play(std::stoull(value), true, counts);
+            const auto verdict = play(kind, std::stoull(value), true, counts);
             std::printf("%s%s\n", verdict.trace.c_str(),
                         verdict.wrong ? verdict.wrong->c_str() : "all is well");
             return verdict.wrong ? 1 : 0;
@@ -44,9 +50,9 @@ int main(int argc, char** argv) {
         }
     }
     if (to <= from) return usage();
-    const auto summary = play_all(from, to, seconds);
-    for (const auto& [kind, times] : summary.counts) {
-        std::printf("%12llu  %s\n", static_cast<unsigned long long>(times), kind.c_str());
+    const auto summary = play_all(kind, from, to, seconds);
+    for (const auto& [event, times] : summary.counts) {
+        std::printf("%12llu  %s\n", static_cast<unsigned long long>(times), event.c_str());
     }
     std::printf("%llu seeds, %llu steps in %.1f s: %.0f steps a second, %.0f a seed\n",
                 static_cast<unsigned long long>(summary.seeds),
@@ -54,9 +60,10 @@ int main(int argc, char** argv) {
                 static_cast<double>(summary.steps) / summary.seconds,
                 static_cast<double>(summary.steps) / static_cast<double>(summary.seeds));
     if (!summary.failed) return 0;
-    std::printf(
-        "%s\nseed %llu: %s\nreplay it: scripts/simulate --seed %llu\n",
-        summary.failed->trace.c_str(), static_cast<unsigned long long>(summary.failed->seed),
-        summary.failed->wrong->c_str(), static_cast<unsigned long long>(summary.failed->seed));
+    std::printf("%s\nseed %llu: %s\nreplay it: scripts/simulate %s--seed %llu\n",
+                summary.failed->trace.c_str(),
+                static_cast<unsigned long long>(summary.failed->seed),
+                summary.failed->wrong->c_str(), kind == WorldKind::cluster ? "--cluster " : "",
+                static_cast<unsigned long long>(summary.failed->seed));
     return 1;
 }

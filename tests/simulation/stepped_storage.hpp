@@ -1,4 +1,4 @@
-// The storage of a simulated world.
+// The storages of a simulated world.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,30 @@ namespace rocklock::simulation {
 
 using testing::FaultyStorage;
 
-// The storage that the manager uses. It writes and syncs only when the simulation requests this,
-// except while a manager is being opened. After `dead` is set, it does not respond.
-class SteppedStorage final : public Storage {
+// A storage that a manager uses. It writes and syncs only when the simulation requests this, except
+// while a manager is being opened. After `dead` is set, it does not respond.
+class SteppedStorage : public Storage {
 public:
-    explicit SteppedStorage(std::unique_ptr<FaultyStorage> disk) : disk_(std::move(disk)) {}
+    // Writes the first `count` queued commits.
+    virtual Result<void> write_next(std::size_t count) = 0;
+    // Syncs all written commits.
+    virtual Result<void> sync() = 0;
+    // Writes and syncs all queued commits.
+    virtual Result<void> pump() = 0;
+    // Returns the number of the last commit.
+    virtual CommitNumber last() const = 0;
+
+    bool obliging = false;
+    bool dead = false;
+    // While this is true, nothing waits for a confirmation. The simulation then examines a manager
+    // without an effect on its storage.
+    bool examined = false;
+};
+
+// A storage on a simulated disk.
+class SteppedDisk final : public SteppedStorage {
+public:
+    explicit SteppedDisk(std::unique_ptr<FaultyStorage> disk) : disk_(std::move(disk)) {}
 
     CommitNumber enqueue(Batch batch, Durability durability, rocklock::Verdict* verdict) override {
         if (dead) return last_;
@@ -45,12 +64,12 @@ public:
     Result<void> mark_sound() override { return disk_->mark_sound(); }
     Result<void> close() override { return dead ? Result<void>() : disk_->close(); }
 
-    FaultyStorage& disk() { return *disk_; }
-    const FaultyStorage& disk() const { return *disk_; }
-    CommitNumber last() const { return last_; }
+    Result<void> write_next(std::size_t count) override { return disk_->write_next(count); }
+    Result<void> sync() override { return disk_->sync(); }
+    Result<void> pump() override { return disk_->pump(); }
+    CommitNumber last() const override { return last_; }
 
-    bool obliging = false;
-    bool dead = false;
+    FaultyStorage& disk() { return *disk_; }
 
 private:
     std::unique_ptr<FaultyStorage> disk_;

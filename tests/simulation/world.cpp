@@ -19,14 +19,13 @@ Verdict World::run() {
         check();
     }
     if (!verdict_.wrong) quiet();
+    if (!verdict_.wrong) finish();
     bury();
     return std::move(verdict_);
 }
 
 void World::set_up() {
-    storage_ = std::make_unique<SteppedStorage>(
-        std::make_unique<FaultyStorage>(clock_, FaultyStorage::Pump::by_hand));
-    open(true);
+    open_first();
     const std::size_t clients = 2 + random_.below(4);
     setup_.run_together = random_.percent(25);
     for (std::size_t i = 0; i < clients; ++i) {
@@ -47,7 +46,7 @@ void World::set_up() {
     const std::size_t few =
         random_.percent(30) ? 1 + random_.below(2) : 2 + random_.below(all.size() - 1);
     setup_.names.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(few));
-    setup_.closures = random_.percent(30);
+    setup_.closures = random_.percent(30) && setup_.may_have_closures;
     if (random_.percent(30))
         put_class("p/*", [&](LockClass& c) {
             c.permits = static_cast<std::uint32_t>(1 + random_.below(3));
@@ -63,7 +62,22 @@ void World::set_up() {
     quiet();
 }
 
-void World::open(bool first) {
+void World::open_first() {
+    use_disk(std::make_unique<FaultyStorage>(clock_, FaultyStorage::Pump::by_hand));
+    open();
+}
+
+void World::use_disk(std::unique_ptr<FaultyStorage> disk) {
+    auto stepped = std::make_unique<SteppedDisk>(std::move(disk));
+    disk_ = stepped.get();
+    storage_ = std::move(stepped);
+}
+
+void World::open() {
+    if (auto opened = open_manager(); !opened) fail("opening: " + opened.error().message);
+}
+
+Result<void> World::open_manager() {
     storage_->obliging = true;
     LockManagerOptions options;
     options.background = false;
@@ -72,13 +86,13 @@ void World::open(bool first) {
     options.table.priority_step = priority_step;
     mirror_.model().set_priority_step(priority_step);
     if (watched()) options.events_kept = 100'000;
-    auto opened = LockManager::open(*storage_, clock_, std::move(options));
+    auto opened = LockManager::open(*storage_, *manager_clock_, std::move(options));
     storage_->obliging = false;
-    if (!opened) return fail("opening: " + opened.error().message);
+    if (!opened) return std::move(opened).error();
     manager_ = *std::move(opened);
     ++life_.number;
     manager_->on_lost([this, life = life_.number](const LostNotice& notice) {
-        if (life == life_.number) heard(notice);
+        life == life_.number ? heard(notice) : heard_late(life, notice);
     });
     manager_->on_wanted([this, life = life_.number](const WantedNotice& notice) {
         if (life != life_.number) return;
@@ -89,7 +103,7 @@ void World::open(bool first) {
         }
         complain(mirror_.got(notice));
     });
-    if (first) return;
+    return {};
 }
 
 // Destroys the manager. Anything that its destructor does reaches neither the store nor a client.
@@ -102,12 +116,12 @@ void World::bury() {
 
 void World::check() {
     if (verdict_.wrong || manager_ == nullptr) return;
-    if (storage_->disk().failure()) {
+    if (storage_->failure()) {
         if (manager_->failure()) life_.failed_closed = true;
         return;
     }
     watch();
-    const auto now = clock_.now();
+    const auto now = manager_now();
     if (life_.ticked) {
         if (auto wrong = manager_->audit_invariants()) return fail("audit: " + *wrong);
         life_.ticked = false;
@@ -125,9 +139,15 @@ void World::check() {
     // counts.
     if (auto wrong = mirror_.model().overtaken(now.boot))
         return fail("Q3, Q4: a waiter for " + *wrong + " was overtaken");
-    // T6: if a client believes that it holds a lock, it does hold it.
+    check_beliefs();
+}
+
+// T6: if a client believes that it holds a lock, it does hold it.
+void World::check_beliefs() {
+    const auto now = manager_now();
+    storage_->examined = true;
     for (const auto& client : clients_) {
-        if (!client.session || now.boot >= client.valid_until) continue;
+        if (!client.session || client_now() >= client.valid_until) continue;
         for (const auto& [id, grant] : client.believed) {
             if (client.given_up.contains(id)) continue;
             const auto* known = mirror_.model().grant(mirror_.to_model(id));
@@ -137,11 +157,12 @@ void World::check() {
             for (const auto& lock : grant.locks) {
                 if (lock.permits > 0) continue;
                 if (!manager_->holds(*client.session, lock.resource, Mode::read)) {
-                    return fail("T6: " + client.principal + " believes to hold " + lock.resource);
+                    fail("T6: " + client.principal + " believes to hold " + lock.resource);
                 }
             }
         }
     }
+    storage_->examined = false;
 }
 
 void World::complain(const std::optional<std::string>& wrong) {
@@ -151,7 +172,11 @@ void World::complain(const std::optional<std::string>& wrong) {
 void World::fail(const std::string& what) {
     if (verdict_.wrong) return;
     verdict_.wrong = "step " + std::to_string(verdict_.steps) + ": " + what;
-    say("WRONG: " + what + "\n  the model has:\n" + mirror_.print(clock_.now()));
+    say("WRONG: " + what + "\n  the model has:\n" + mirror_.print(manager_now()));
+}
+
+void World::fail_unless_storage_failed(const std::string& when, const Error& error) {
+    if (!storage_->failure()) fail(when + ": " + error.message);
 }
 
 void World::say(const std::string& what) {
@@ -161,132 +186,6 @@ void World::say(const std::string& what) {
         std::to_string(verdict_.steps) + " [" +
         std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(now).count()) +
         "us] " + what + "\n";
-}
-
-namespace {
-
-// Every run of a few thousand seeds so far has seen these events.
-const char* const required[] = {
-    "granted: at once",
-    "granted: after a wait",
-    "granted: a set",
-    "granted: any, at once",
-    "granted: any, after a wait",
-    "granted: with a priority, after a wait",
-    "granted: a subtree",
-    "granted: a dependant",
-    "granted: permits",
-    "granted: counted",
-    "granted: with its own session",
-    "granted: again, ended since",
-    "converted: at once",
-    "converted: after a wait",
-    "stolen: at once",
-    "transferred: at once",
-    "reacquired: at once",
-    "released: released",
-    "released: held",
-    "released: already_released",
-    "released: expired",
-    "released: stolen",
-    "released: broken",
-    "released: transferred",
-    "ended: expired",
-    "ended: stolen",
-    "ended: broken",
-    "event: granted",
-    "event: wanted",
-    "event: warned",
-    "event: converted",
-    "event: transferred",
-    "event: released",
-    "event: expired",
-    "event: stolen",
-    "event: broken",
-    "refused: conflict",
-    "refused: patience_expired",
-    "refused: cancelled",
-    "refused: deadlock",
-    "refused: already_held",
-    "refused: session_expired",
-    "refused: session_not_found",
-    "refused: grant_ended",
-    "refused: not_owner",
-    "refused: steal_refused",
-    "refused: steal, never",
-    "refused: steal, idle",
-    "refused: steal, ask",
-    "refused: access_denied",
-    "stolen: what was refused before",
-    "wanted: asked",
-    "answered: held",
-    "answered: released",
-    "refused: queue_full",
-    "refused: kind_mismatch",
-    "refused: class_draining",
-    "refused: invalid_argument",
-    "refused: precondition_failed",
-    "session: opened",
-    "session: without expiry",
-    "session: renewed",
-    "session: closed",
-    "renew: late, after a stall",
-    "network: a message lost",
-    "network: a message twice",
-    "network: messages reordered",
-    "network: an old message again",
-    "network: an answer lost",
-    "clock: the wall clock jumps",
-    "clock: the manager was stalled",
-    "storage: a write failed",
-    "storage: a sync failed",
-    "crash: killed",
-    "crash: power cut",
-    "crash: killed after a failure",
-    "crash: power cut after a failure",
-    "crash: torn record",
-    "crash: commits were lost",
-    "crash: another boot",
-    "quiet: everything compared",
-    nullptr,
-};
-
-}  // namespace
-
-const char* const* required_kinds() { return required; }
-
-Verdict play(std::uint64_t seed, bool trace, Counts& counts) {
-    return World(seed, trace, counts).run();
-}
-
-Summary play_all(std::uint64_t from, std::uint64_t to, double seconds) {
-    Summary summary;
-    const auto start = std::chrono::steady_clock::now();
-    const auto passed = [&] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
-    for (std::uint64_t seed = from; seed < to && passed() < seconds; ++seed) {
-        auto verdict = play(seed, false, summary.counts);
-        ++summary.seeds;
-        summary.steps += verdict.steps;
-        if (!verdict.wrong) continue;
-        // The failed seed is simulated again, with a trace.
-        Counts again;
-        summary.failed = play(seed, true, again);
-        if (!summary.failed->wrong)
-            summary.failed->wrong = *verdict.wrong + " (and not when played again!)";
-        break;
-    }
-    summary.seconds = passed();
-    return summary;
-}
-
-std::string Summary::missing() const {
-    std::string text;
-    for (const auto* const* kind = required_kinds(); *kind != nullptr; ++kind) {
-        if (!counts.contains(*kind)) text += std::string(*kind) + "\n";
-    }
-    return text;
 }
 
 }  // namespace rocklock::simulation

@@ -5,6 +5,9 @@
 // - a few clients, whose messages are lost, repeated and reordered,
 // - the reference model, which gets the same events as the manager, and
 // - an oracle, which records all promises to clients.
+//
+// A world with several managers, one after the other, has a store on etcd instead of a disk
+// (cluster_world.hpp).
 #pragma once
 
 #include <cstdint>
@@ -26,14 +29,17 @@ struct Verdict {
     std::string trace;
 };
 
-// Simulates the world of this seed. If `trace` is set, records every step.
-Verdict play(std::uint64_t seed, bool trace, Counts& counts);
+enum class WorldKind : std::uint8_t { one_manager, cluster };
+
+// Simulates the world of this kind and seed. If `trace` is set, records every step.
+Verdict play(WorldKind kind, std::uint64_t seed, bool trace, Counts& counts);
 
 // Returns the kinds of events that must occur in a long run.
-const char* const* required_kinds();
+const char* const* required_kinds(WorldKind kind);
 
 // The result of simulating one seed after another, until one fails or the time is over.
 struct Summary {
+    WorldKind kind = WorldKind::one_manager;
     std::uint64_t seeds = 0;
     std::uint64_t steps = 0;
     double seconds = 0;
@@ -42,6 +48,6 @@ struct Summary {
     // Returns the required kinds that never occurred, one per line.
     std::string missing() const;
 };
-Summary play_all(std::uint64_t from, std::uint64_t to, double seconds);
+Summary play_all(WorldKind kind, std::uint64_t from, std::uint64_t to, double seconds);
 
 }  // namespace rocklock::simulation

@@ -11,7 +11,7 @@ namespace rocklock::simulation {
 using namespace std::chrono_literals;
 
 void World::crash() {
-    auto& disk = storage_->disk();
+    auto& disk = disk_->disk();
     const bool failed = disk.failure().has_value();
     const auto log_ends = disk.log_ends();
     const auto synced = disk.synced_through();
@@ -44,7 +44,7 @@ void World::crash() {
     // before the model is replayed.
     const auto before = mirror_.model();
     bury();
-    storage_ = std::make_unique<SteppedStorage>(std::move(survivor));
+    use_disk(std::move(survivor));
     const bool new_boot = power || (!setup_.closures && random_.percent(5));
     const auto down = milliseconds{random_.below(1500)};
     if (new_boot) {
@@ -61,8 +61,8 @@ void World::crash() {
     say(how + ", commits up to " + std::to_string(through) + " of " +
         std::to_string(last_of_life()) + " survive, " +
         (exact ? "same boot" : "leases begin anew"));
-    rewind(through, exact);
-    open(false);
+    rewind(through, {{manager_now(), exact}});
+    open();
     if (verdict_.wrong) return;
     life_.failed_closed = false;
     network_.in_flight.clear();
@@ -78,21 +78,23 @@ void World::crash() {
 
 CommitNumber World::last_of_life() const { return log_.empty() ? 0 : log_.back().commit; }
 
-// Replays the events that survived on a new model. The commits of the restarted manager are counted
-// from 0.
-void World::rewind(CommitNumber through, bool exact) {
+// Replays the events that survived, and the recoveries, on a new model. The commits of the
+// restarted manager are counted from 0.
+void World::rewind(CommitNumber through, const std::vector<Recovery>& recoveries) {
     std::vector<Happened> survived;
     for (auto& happened : log_) {
         if (happened.commit > through) break;
         happened.commit = 0;
         survived.push_back(happened);
     }
-    Happened restart;
-    restart.kind = Happened::Kind::restart;
-    restart.now = clock_.now();
-    restart.exact = exact;
-    restart.skip_to = mirror_.model().last_token();
-    survived.push_back(restart);
+    for (const Recovery& recovery : recoveries) {
+        Happened restart;
+        restart.kind = Happened::Kind::restart;
+        restart.now = recovery.now;
+        restart.exact = recovery.exact;
+        restart.skip_to = mirror_.model().last_token();
+        survived.push_back(restart);
+    }
     log_ = std::move(survived);
     ReferenceModel again;
     again.set_priority_step(priority_step);
@@ -136,7 +138,8 @@ void World::remember(const ReferenceModel& before, bool all_written_survive) {
         const auto* session = after.session(*client.session);
         const auto* once = before.session(*client.session);
         if (once == nullptr || once->ended) continue;
-        if (session == nullptr || session->ended || *session->deadline < client.valid_until) {
+        if (session == nullptr || session->ended ||
+            to_client(*session->deadline) < client.valid_until) {
             return fail("T1: the session of " + client.principal +
                         " was promised more than it has");
         }

@@ -32,7 +32,7 @@ void World::deliver_to_manager() {
 }
 
 void World::deliver_to_manager(std::size_t index, bool on_time) {
-    if (manager_->failure() || storage_->disk().failure()) return;
+    if (manager_->failure() || storage_->failure()) return;
     Call call = network_.waiting[index];
     network_.waiting.erase(network_.waiting.begin() + static_cast<std::ptrdiff_t>(index));
     if (random_.percent(2)) return count_kind("network: a message lost");
@@ -46,7 +46,7 @@ void World::deliver_to_manager(std::size_t index, bool on_time) {
     Happened happened;
     happened.event = call.event;
     happened.ticket = Ticket{++life_.tickets};
-    happened.now = clock_.now();
+    happened.now = manager_now();
     next_session();
     happened.fresh = life_.fresh;
     const Ticket own = happened.ticket;
@@ -56,7 +56,7 @@ void World::deliver_to_manager(std::size_t index, bool on_time) {
     network_.calls.emplace(own, call);
     const Ticket real =
         manager_->submit(request, [this, own, life = life_.number](const Result<Answer>& answer) {
-            if (life == life_.number) answered(own, answer);
+            life == life_.number ? answered(own, answer) : answered_late(life, own, answer);
         });
     log_.back().commit = storage_->last();
     const auto* acquire = std::get_if<Acquire>(&request);
@@ -91,7 +91,7 @@ bool World::waits_for_it_already(const Request& request) const {
 
 bool World::finish_storage() {
     for (int rounds = 0; rounds < 3; ++rounds) {
-        if (!storage_->disk().pump()) return false;
+        if (!storage_->pump()) return false;
         manager_->deliver_done();
     }
     return true;
@@ -116,10 +116,9 @@ void World::answered(Ticket own, const Result<Answer>& answer) {
     const auto call = network_.calls.at(own);
     say("   #" + std::to_string(static_cast<std::uint64_t>(own)) + " <- " +
         proof::describe(answer));
-    if (!answer &&
-        (answer.error().code == ErrorCode::io_error || answer.error().code == ErrorCode::closing)) {
+    if (!answer && is_failure_of_storage(answer.error().code)) {
         count_kind("answer: " + std::string(to_string(answer.error().code)));
-        if (!storage_->disk().failure())
+        if (!storage_->failure())
             fail("an error of the storage without one: " + answer.error().message);
         return;
     }
@@ -128,9 +127,13 @@ void World::answered(Ticket own, const Result<Answer>& answer) {
     }
     complain(mirror_.got(own, answer));
     count_answer(call, answer);
+    send_answer(call, answer);
+}
+
+// The client may never receive the answer, but the promise counts.
+void World::send_answer(const Call& call, const Result<Answer>& answer) {
     if (!answer) return;
     if (const auto* grant = std::get_if<Grant>(&*answer)) promised(*grant);
-    // The client may never receive the answer, but the promise counts.
     auto& client = clients_[call.client];
     if (random_.percent(15)) {
         count_kind("network: an answer lost");
@@ -161,7 +164,7 @@ void World::seen(Client& client, const Call& call, const Answer& answer) {
                 client.believed.clear();
                 // A repeated opening does not renew the session: its answer contains the current
                 // deadline. The answer may arrive after a renewal that made the lease shorter.
-                client.valid_until = std::min(session->deadline, call.sent + shortest);
+                client.valid_until = std::min(to_client(session->deadline), call.sent + shortest);
             }
         }
         if (client.session == session->id && std::holds_alternative<RenewSession>(request))

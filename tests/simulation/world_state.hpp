@@ -5,6 +5,8 @@
 //     world_clients.cpp  requests of the clients
 //     world_network.cpp  messages and their answers
 //     world_crash.cpp    crashes, and the checks after them
+//
+// cluster_world.hpp derives a world with two managers from it.
 #pragma once
 
 #include <chrono>
@@ -86,14 +88,21 @@ public:
         : random_(seed * 0x2545F4914F6CDD1DU + 1), counts_(counts), trace_on_(trace) {
         verdict_.seed = seed;
     }
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+    virtual ~World() = default;
 
     Verdict run();
 
-private:
+protected:
+    // Called at the end of a run without a violation.
+    virtual void finish() {}
+
     // The parameters with which the world was generated.
     struct Setup {
         std::vector<std::string> names;
         std::vector<std::string> counting;
+        bool may_have_closures = true;
         bool closures = false;
         bool run_together = false;
     };
@@ -161,18 +170,34 @@ private:
         send(0, Request(PutClass{made}));
         deliver_to_manager();
     }
-    void open(bool first);
+    // Creates the first storage and manager.
+    virtual void open_first();
+    void use_disk(std::unique_ptr<FaultyStorage> disk);
+    // Opens a manager on the storage.
+    Result<void> open_manager();
+    void open();
     // Destroys the manager. Actions of its destructor reach neither the store nor a client.
-    void bury();
+    virtual void bury();
+
+    // ---- Time ----
+
+    // The clients and each manager have clocks of their own. In a world with one manager, all of
+    // them are the same.
+    Instant manager_now() { return manager_clock_->now(); }
+    BootTime client_now() { return clock_.now().boot; }
+    // Converts a time of the manager's clock.
+    BootTime to_client(BootTime time) const { return time == no_deadline ? time : time - ahead_; }
+    // Lets time pass on all clocks, while the manager runs.
+    virtual void advance(std::chrono::nanoseconds by) { clock_.advance(by); }
 
     // ---- Steps ----
 
-    void step();
+    virtual void step();
     void write();
     void sync();
     void change_draining();
     void deliver();
-    void plan_failure();
+    virtual void plan_failure();
     void wall();
     // Advances the clock to the next due time, to a time just before it, or by a random duration
     // that does not exceed it.
@@ -183,7 +208,7 @@ private:
     void stall();
     void cancel();
     // Completes all pending work. Then checks that the table, the model and the clients agree.
-    void quiet();
+    virtual void quiet();
     // Returns whether a client of this world follows the events.
     bool watched() const;
     void watch();
@@ -227,7 +252,13 @@ private:
     // ---- Answers ----
 
     void answered(Ticket own, const Result<Answer>& answer);
-    void promised(const Grant& grant);
+    // Called for an answer and a notice of an earlier manager, which was replaced.
+    virtual void answered_late(std::uint64_t /*life*/, Ticket /*own*/,
+                               const Result<Answer>& /*answer*/) {}
+    virtual void heard_late(std::uint64_t /*life*/, const LostNotice& /*notice*/) {}
+    // Sends the answer to the client, which may never receive it.
+    void send_answer(const Call& call, const Result<Answer>& answer);
+    virtual void promised(const Grant& grant);
     void seen(Client& client, const Call& call, const Answer& answer);
     // T6: the client's deadline is the time at which the request was sent plus the shortest lease
     // that may apply.
@@ -237,11 +268,16 @@ private:
 
     // ---- Crashes ----
 
-    void crash();
+    virtual void crash();
     CommitNumber last_of_life() const;
-    // Applies the events that survived to a new model. The commits of the restarted manager are
-    // counted from 0.
-    void rewind(CommitNumber through, bool exact);
+    // The recovery of the lock table, and whether the deadlines in the store were still exact.
+    struct Recovery {
+        Instant now;
+        bool exact = true;
+    };
+    // Applies the events that survived to a new model, and then the recoveries. The commits of the
+    // restarted manager are counted from 0.
+    void rewind(CommitNumber through, const std::vector<Recovery>& recoveries);
     // Checks D1: a grant that was acknowledged, and that no decision has ended, is still held. If
     // the machine was not rebooted, it is held at least until the promised deadline.
     void remember(const ReferenceModel& before, bool all_written_survive);
@@ -249,20 +285,28 @@ private:
     // ---- Checks after every step ----
 
     void check();
+    void check_beliefs();
 
     // ---- Output ----
 
     void count_kind(const std::string& kind) { ++counts_[kind]; }
     void complain(const std::optional<std::string>& wrong);
     void fail(const std::string& what);
+    void fail_unless_storage_failed(const std::string& when, const Error& error);
     void say(const std::string& what);
 
     Random random_;
     Counts& counts_;
     const bool trace_on_;
     Verdict verdict_;
+    // The clock of the clients.
     SimulatedClock clock_;
+    Clock* manager_clock_ = &clock_;
+    // The time of the manager's boot clock minus that of the clients.
+    std::chrono::nanoseconds ahead_{0};
     std::unique_ptr<SteppedStorage> storage_;
+    // The storage, if it is on a disk.
+    SteppedDisk* disk_ = nullptr;
     std::unique_ptr<LockManager> manager_;
     ModelMirror mirror_;
     Watcher watcher_;
@@ -273,5 +317,11 @@ private:
     Network network_;
     Oracle oracle_;
 };
+
+// Returns whether a request can fail with this error because the storage has failed.
+inline bool is_failure_of_storage(ErrorCode code) {
+    return code == ErrorCode::io_error || code == ErrorCode::closing ||
+           code == ErrorCode::not_the_manager || code == ErrorCode::indeterminate;
+}
 
 }  // namespace rocklock::simulation

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 void World::step() {
     const auto dice = random_.below(1000);
-    if (manager_->failure() || storage_->disk().failure()) return crash();
+    if (manager_->failure() || storage_->failure()) return crash();
     if (dice < 330) return act();
     if (dice < 600) return deliver_to_manager();
     if (dice < 670) return write();
@@ -42,16 +42,16 @@ void World::change_draining() {
 }
 
 void World::write() {
-    if (storage_->disk().failure()) return;
+    if (storage_->failure()) return;
     const auto count = 1 + random_.below(3);
     say("write " + std::to_string(count));
-    if (!storage_->disk().write_next(count)) count_kind("storage: a write failed");
+    if (!storage_->write_next(count)) count_kind("storage: a write failed");
 }
 
 void World::sync() {
-    if (storage_->disk().failure()) return;
+    if (storage_->failure()) return;
     say("sync");
-    if (!storage_->disk().sync()) count_kind("storage: a sync failed");
+    if (!storage_->sync()) count_kind("storage: a sync failed");
 }
 
 void World::deliver() {
@@ -65,8 +65,8 @@ void World::plan_failure() {
     if (setup_.closures) return;
     const bool on_sync = random_.percent(60);
     say(on_sync ? "the next sync will fail" : "a write will fail soon");
-    storage_->disk().fail_nth(on_sync ? FaultyStorage::Call::sync : FaultyStorage::Call::write,
-                              1 + random_.below(2));
+    disk_->disk().fail_nth(on_sync ? FaultyStorage::Call::sync : FaultyStorage::Call::write,
+                           1 + random_.below(2));
 }
 
 void World::wall() {
@@ -81,7 +81,7 @@ void World::wall() {
 // pass it.
 void World::pass_time() {
     const auto next = mirror_.model().next_change();
-    const auto now = clock_.now().boot;
+    const auto now = manager_now().boot;
     std::chrono::nanoseconds by = milliseconds{random_.below(400)};
     if (next && *next > now && *next - now < 1h) {
         if (random_.percent(40)) by = *next - now;
@@ -90,7 +90,7 @@ void World::pass_time() {
         by = std::min<std::chrono::nanoseconds>(by, *next - now);
     }
     if (next && *next <= now) by = 0ns;
-    clock_.advance(by);
+    advance(by);
     say("+" + std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(by).count()) +
         "us");
     tick();
@@ -98,10 +98,10 @@ void World::pass_time() {
 
 void World::tick() {
     if (manager_->failure()) return;
-    if (storage_->disk().failure()) return;
+    if (storage_->failure()) return;
     Happened tick;
     tick.event = Tick{};
-    tick.now = clock_.now();
+    tick.now = manager_now();
     tick.ticket = Ticket{++life_.tickets};
     expect(tick);
     [[maybe_unused]] const auto next = manager_->decide_due();
@@ -123,7 +123,7 @@ void World::stall() {
         late.session = *client.session;
         late.as_of = before;
         // The request was sent while the manager was stopped.
-        send(i, Request(late), before);
+        send(i, Request(late), to_client(before));
         deliver_to_manager(network_.waiting.size() - 1, false);
         count_kind("renew: late, after a stall");
     }
@@ -137,7 +137,7 @@ void World::cancel() {
     tick();
     Happened happened;
     happened.event = CancelWait{chosen->first};
-    happened.now = clock_.now();
+    happened.now = manager_now();
     happened.ticket = Ticket{++life_.tickets};
     say("cancel #" + std::to_string(static_cast<std::uint64_t>(chosen->first)));
     expect(happened);
@@ -148,23 +148,23 @@ void World::cancel() {
 // Lets all pending work finish. Then the table, the model and the clients must agree.
 void World::quiet() {
     say("quiet");
-    if (manager_->failure() || storage_->disk().failure()) return crash();
+    if (manager_->failure() || storage_->failure()) return crash();
     while (!network_.waiting.empty() && !verdict_.wrong) {
-        if (storage_->disk().failure()) return;
+        if (storage_->failure()) return;
         deliver_to_manager(0, true);
     }
     tick();
-    if (storage_->disk().failure()) return;
+    if (storage_->failure()) return;
     // A planned failure may happen now.
     for (int rounds = 0; rounds < 4; ++rounds) {
-        if (!storage_->disk().pump()) return count_kind("storage: a write failed");
+        if (!storage_->pump()) return count_kind("storage: a write failed");
         manager_->deliver_done();
     }
     count_kind("quiet: everything compared");
     complain(mirror_.check_served(true));
     watch();
     compare("at rest");
-    const auto stuck = mirror_.model().stuck(clock_.now().boot);
+    const auto stuck = mirror_.model().stuck(manager_now().boot);
     if (!stuck.empty()) fail("Q6: a cycle persists");
 }
 
@@ -172,7 +172,7 @@ void World::quiet() {
 bool World::watched() const { return verdict_.seed % 4 != 0; }
 
 void World::watch() {
-    if (!watched() || verdict_.wrong || manager_->failure() || storage_->disk().failure()) {
+    if (!watched() || verdict_.wrong || manager_->failure() || storage_->failure()) {
         return;
     }
     WatchRequest request;
@@ -198,15 +198,15 @@ std::optional<std::string> World::watch_anew(const EventPage& page) {
 }
 
 void World::compare(const std::string& when) {
-    const auto now = clock_.now();
+    const auto now = manager_now();
     ListLocks all;
     all.limit = 10'000;
     const auto page = manager_->list(all);
-    if (!page) return fail(when + ": " + page.error().message);
+    if (!page) return fail_unless_storage_failed(when, page.error());
     if (auto wrong = mirror_.same_holders(*page, now)) return fail(when + ": " + *wrong);
     if (watched() && !life_.after_restart) complain(watcher_.same(*page));
     const auto sessions = manager_->sessions({});
-    if (!sessions) return fail(when + ": " + sessions.error().message);
+    if (!sessions) return fail_unless_storage_failed(when, sessions.error());
     if (auto wrong = mirror_.same_sessions(*sessions, now)) return fail(when + ": " + *wrong);
     exclude(*page, when);
     for (const auto& holder : page->locks) {

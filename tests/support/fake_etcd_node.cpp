@@ -19,6 +19,17 @@ std::size_t FakeNode::planned() const {
     return planned_.size();
 }
 
+void FakeNode::plan_none() {
+    const MutexLock lock(mutex_);
+    planned_.clear();
+}
+
+std::uint64_t FakeNode::occurred(EtcdFault fault) const {
+    const MutexLock lock(mutex_);
+    const auto found = occurred_.find(fault);
+    return found == occurred_.end() ? 0 : found->second;
+}
+
 void FakeNode::draw(std::uint64_t seed, const EtcdFaultRates& rates) {
     const MutexLock lock(mutex_);
     random_ = simulation::Random(seed);
@@ -45,6 +56,12 @@ void FakeNode::end_watches() {
 
 FakeNode::Course FakeNode::next_course(EtcdRequest request) {
     const MutexLock lock(mutex_);
+    const Course course = draw_course(request);
+    ++occurred_[course.fault];
+    return course;
+}
+
+FakeNode::Course FakeNode::draw_course(EtcdRequest request) {
     Course course;
     course.request = request;
     switch (cut_) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <optional>
 
 #include "base/mutex.hpp"
@@ -97,6 +98,9 @@ public:
     void fail_next(const PlannedFault& fault, unsigned count = 1);
     // Returns the number of planned faults that have not occurred.
     std::size_t planned() const;
+    void plan_none();
+    // Returns the number of requests that had this fault.
+    std::uint64_t occurred(EtcdFault fault) const;
 
     // Draws faults of later requests. Equal seeds and equal requests have equal faults.
     void draw(std::uint64_t seed, const EtcdFaultRates& rates);
@@ -134,12 +138,14 @@ public:
     std::uint64_t watch_epoch() const;
 
 private:
+    Course draw_course(EtcdRequest request) ROCKLOCK_REQUIRES(mutex_);
     std::optional<PlannedFault> take_planned(EtcdRequest request) ROCKLOCK_REQUIRES(mutex_);
     EtcdFault draw_fault(EtcdRequest request) ROCKLOCK_REQUIRES(mutex_);
 
     const std::uint64_t member_id_;
     mutable Mutex mutex_;
     std::list<PlannedFault> planned_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::map<EtcdFault, std::uint64_t> occurred_ ROCKLOCK_GUARDED_BY(mutex_);
     EtcdCut cut_ ROCKLOCK_GUARDED_BY(mutex_) = EtcdCut::none;
     std::optional<etcd::Revision> shown_ ROCKLOCK_GUARDED_BY(mutex_);
     std::uint64_t watch_epoch_ ROCKLOCK_GUARDED_BY(mutex_) = 0;

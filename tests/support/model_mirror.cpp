@@ -131,6 +131,12 @@ Complaint ModelMirror::got(Ticket ticket, const Result<Answer>& answer) {
     return std::nullopt;
 }
 
+Complaint ModelMirror::learn(const ModelMirror& other, const Grant& grant) {
+    const GrantId token{number(grant.token)};
+    if (auto complaint = bind(number(other.to_model(grant.id)), number(grant.id))) return complaint;
+    return bind(number(other.to_model(token)), number(token));
+}
+
 Complaint ModelMirror::compare(const Result<Answer>& expected, const Result<Answer>& real) {
     if (expected.has_value() != real.has_value()) return "refused against granted";
     if (!expected) return compare(expected.error(), real.error());

@@ -34,6 +34,8 @@ public:
     // Checks a lookup in the history. The table performs such a lookup for a grant that it no
     // longer contains.
     Complaint got(const HistoryLookup& question);
+    // Takes over the ids of a grant from a mirror of the same events.
+    Complaint learn(const ModelMirror& other, const Grant& grant);
     // Compares all answers and notices in one decision, and checks that none are missing.
     Complaint got(const Decision& decision, bool time_is_up);
     // Checks that no answer is missing. Missing `lost` notices are reported only if `time_is_up` is

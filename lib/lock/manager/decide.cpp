@@ -148,8 +148,9 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
         ROCKLOCK_ASSERT(asked.ticket == own && !after.own);
         after.history = asked;
         // The history is read from the storage, and the end of the grant may still be a deferred
-        // commit. A confirmation is the last commit.
-        if (!commits.confirms()) after.dependency = commits.all_written();
+        // commit. A confirmation is the last commit; even a release waits for it.
+        after.dependency =
+            commits.confirms() ? confirmed_refusal(dependency) : commits.all_written();
     }
     const bool slow = !decision.slow.empty() && options.on_slow_wait;
     if (decision.lost.empty() && decision.wanted.empty() && decision.answered.empty() && !slow) {
