@@ -210,6 +210,18 @@ constexpr VerbRow verb_rows[] = {
      "A lock excludes only clients of the same manager.\n"
      "Exit status 69: the manager is not running.",
      "rocklock status"},
+    {"node ls", "", "@socket, @json, @table", node_list_verb,
+     "Lists the nodes of a cluster on etcd, the manager first.\n"
+     "The manager answers, also if you ask a standby. A node that ends without notice\n"
+     "stays in the list for the time --lead-ttl.",
+     "rocklock node ls"},
+    {"node yield", "", "@socket, @json, @quiet", node_yield_verb,
+     "Makes the manager of a cluster hand its role over to another node.\n"
+     "Prints the node that is the manager then. The clients connect again, and keep\n"
+     "their locks. Requires administrator rights, which exist only on the host of the\n"
+     "manager: find it with `node ls`.\n"
+     "Exit status 75: no other node can become the manager.",
+     "rocklock node yield"},
     {"db check", "", "@json", db_check_verb,
      "Reads every byte of a store and reports damage.\n"
      "Exit status 70: the store is damaged.\n"

@@ -1,5 +1,7 @@
 #include "daemon/node/node.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -7,6 +9,11 @@
 #include <thread>
 #include <utility>
 
+#include <rocklock/clock.hpp>
+#include <rocklock/version.hpp>
+
+#include "base/duration_text.hpp"
+#include "daemon/node/node_cluster.hpp"
 #include "daemon/relay/run_relay.hpp"
 #include "daemon/server/daemon_setup.hpp"
 #include "daemon/server/http_access.hpp"
@@ -16,9 +23,11 @@
 #include "daemon/server/served_store.hpp"
 #include "daemon/support/log.hpp"
 #include "daemon/support/stop_request.hpp"
+#include "storage/etcd/connection.hpp"
 #include "storage/etcd/copy.hpp"
 #include "storage/etcd/follower.hpp"
 #include "storage/etcd/lead_watch.hpp"
+#include "storage/etcd/node_registration.hpp"
 
 namespace rocklock {
 namespace {
@@ -28,6 +37,8 @@ using std::chrono::steady_clock;
 
 // The pause before the next attempt to open the store if etcd cannot be reached.
 constexpr milliseconds retry_pause{500};
+// After a handover, the other nodes have this time to become the manager.
+constexpr milliseconds handover_time{5'000};
 
 // Returns whether opening the store can succeed later without a change by an administrator.
 bool is_temporary(ErrorCode code) {
@@ -35,16 +46,25 @@ bool is_temporary(ErrorCode code) {
            code == ErrorCode::not_the_manager;
 }
 
+etcd::NodeRecord record_of(const ServerOptions& options) {
+    return {
+        options.etcd.node,        options.etcd.address, ::getpid(), std::string(version()), false,
+        system_clock().now().wall};
+}
+
 // Alternates between the two roles until the end is requested.
 class Node {
 public:
     Node(const ServerOptions& options, const DaemonSetup& setup, PeerAccess peer_access,
-         HttpAccess http_access, etcd::LeadWatch watch, etcd::Follower follower)
+         HttpAccess http_access, etcd::Connection etcd, etcd::Follower follower)
         : options_(options),
           setup_(setup),
           peer_access_(std::move(peer_access)),
           http_access_(std::move(http_access)),
-          watch_(std::move(watch)),
+          etcd_(std::move(etcd)),
+          watch_(*etcd_.client, etcd_.layout),
+          registration_(*etcd_.client, etcd_.layout, record_of(options),
+                        std::chrono::ceil<std::chrono::seconds>(options.etcd.lead_ttl)),
           follower_(std::move(follower)) {}
 
     Result<void> run();
@@ -55,6 +75,7 @@ private:
 
     End play_role();
     End serve(Database& database);
+    void let_other_node_lead();
     End stand_by(const ManagerNode& manager);
     void wait_for(const ManagerNode& manager, const std::string& why);
     void follow(const std::stop_token& stop);
@@ -65,7 +86,9 @@ private:
     const DaemonSetup& setup_;
     const PeerAccess peer_access_;
     const HttpAccess http_access_;
+    etcd::Connection etcd_;
     etcd::LeadWatch watch_;
+    etcd::NodeRegistration registration_;
     // Uses the copy of this node while the node is a standby.
     etcd::Follower follower_;
     RateLimiter logged_{milliseconds{10'000}};
@@ -103,13 +126,26 @@ void Node::started() {
 Node::End Node::serve(Database& database) {
     setup_.log->write(
         {LogLevel::info, "leading", "this node is the manager now", {{"node", options_.node}}});
+    registration_.set_standby(false, system_clock().now().wall);
     auto listeners = setup_.listeners->duplicate();
-    const auto failure =
-        run_manager({options_, setup_, listeners, database, peer_access_, http_access_, true});
+    StopRequest hand_over;
+    NodeCluster cluster(*etcd_.client, etcd_.layout, options_.etcd.node, hand_over);
+    const auto failure = run_manager({options_, setup_, listeners, database, peer_access_,
+                                      http_access_, true, &cluster, &hand_over});
     started();
+    if (failure && hand_over.requested()) let_other_node_lead();
     if (!failure) return Result<void>();
     if (!is_temporary(failure->code)) return Result<void>(*failure);
     return std::nullopt;
+}
+
+// After a handover, this node must not become the manager again at once.
+void Node::let_other_node_lead() {
+    if (watch_.await_other(options_.etcd.node, handover_time, {})) return;
+    setup_.log->write({LogLevel::warning,
+                       "not_handed_over",
+                       "no other node has become the manager, so this node continues",
+                       {{"waited", format_duration(handover_time)}}});
 }
 
 // Relays the clients of this node as long as the other node is the manager.
@@ -129,9 +165,11 @@ Node::End Node::stand_by(const ManagerNode& manager) {
         watch_.await_change(manager, stop);
         if (!stop.stop_requested()) changed.request();
     });
+    registration_.set_standby(true, system_clock().now().wall);
     auto listeners = setup_.listeners->duplicate();
     const auto failure = run_relay({options_, setup_, listeners, *std::move(target), &changed});
     const bool has_changed = changed.requested();
+    registration_.set_standby(false, system_clock().now().wall);
     watching.request_stop();
     watching.join();
     started();
@@ -164,8 +202,8 @@ void Node::follow(const std::stop_token& stop) {
 
 Result<void> serve_node(const ServerOptions& options) {
     prepare_process();
-    auto watch = etcd::LeadWatch::connect(options.store, options.etcd);
-    if (!watch) return std::move(watch).error();
+    auto etcd = etcd::open_connection(options.store, options.etcd);
+    if (!etcd) return std::move(etcd).error();
     auto peer_access = open_peer_access(options);
     if (!peer_access) return std::move(peer_access).error();
     auto http_access = http_access_of(options);
@@ -179,8 +217,8 @@ Result<void> serve_node(const ServerOptions& options) {
     if (!follower) return std::move(follower).error();
     ServerOptions with_copy = options;
     with_copy.etcd.copy = *std::move(copy);
-    Node node(with_copy, *setup, *std::move(peer_access), *std::move(http_access),
-              *std::move(watch), *std::move(follower));
+    Node node(with_copy, *setup, *std::move(peer_access), *std::move(http_access), *std::move(etcd),
+              *std::move(follower));
     return node.run();
 }
 

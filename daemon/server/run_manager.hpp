@@ -11,6 +11,8 @@
 #include "daemon/server/listeners.hpp"
 #include "daemon/server/peer_admission.hpp"
 #include "daemon/server/server.hpp"
+#include "daemon/support/stop_request.hpp"
+#include "service/cluster_service.hpp"
 
 namespace rocklock {
 
@@ -24,10 +26,15 @@ struct ManagerParts {
     HttpAccess http_access;
     // Whether this process continues as a standby if another node becomes the manager.
     bool is_node = false;
+    // If not null, executes the calls about the nodes of the cluster.
+    ClusterService* cluster = nullptr;
+    // If not null, this request ends the role of the manager, as a takeover does.
+    StopRequest* hand_over = nullptr;
 };
 
-// Serves until a signal requests the end, the idle limit is reached, or the storage fails; then
-// closes the database. Returns nullopt after a requested stop, or the failure.
+// Serves until a signal requests the end, the idle limit is reached, the role is handed over, or
+// the storage fails; then closes the database. Returns nullopt after a requested stop, or the
+// failure.
 std::optional<Error> run_manager(const ManagerParts& parts);
 
 }  // namespace rocklock

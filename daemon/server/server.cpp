@@ -106,6 +106,7 @@ private:
     void flush_soon();
     std::function<void()> flush_of_tables();
     void judge(const Error& error);
+    void hand_over();
     bool idle();
     bool continues_as_standby();
     void request_stop(const char* reason);
@@ -191,6 +192,7 @@ Server::Server(const ManagerParts& parts)
                [this](std::function<void()> clean) { asio::post(cleaning_, std::move(clean)); },
            .flush_soon = [this] { flush_soon(); },
            .tables = parts.database.tables().value(),
+           .cluster = parts.cluster,
            .principal_from_uid = parts.options.principal_from_uid,
            .low_space = [&storage =
                              parts.database.storage()] { return !storage.accepts_growth(); }}),
@@ -306,6 +308,16 @@ void Server::judge(const Error& error) {
     log().write(event);
 }
 
+// Ends the role of the manager as if another node had taken over.
+void Server::hand_over() {
+    constexpr const char* reason = "the role of the manager is handed over";
+    {
+        MutexLock lock(mutex_);
+        failure_ = Error(ErrorCode::not_the_manager, reason);
+    }
+    request_stop(reason);
+}
+
 std::optional<Error> Server::run() {
     // Set up before the service receives requests.
     service_.on_stall([this] { asio::co_spawn(control_, catch_up(), rethrow); },
@@ -332,10 +344,14 @@ std::optional<Error> Server::run() {
     asio::co_spawn(control_, watch_socket_file(), rethrow);
     if (parts_.is_node) asio::co_spawn(control_, watch_takeover(), rethrow);
     asio::co_spawn(control_, feed_watchdog(), rethrow);
+    if (parts_.hand_over != nullptr) {
+        parts_.hand_over->on_request([this] { asio::post(control_, [this] { hand_over(); }); });
+    }
 
     for (auto& thread : threads_) thread->start();
     std::thread control([this] { control_.run(); });
     stopping_.wait(false);
+    if (parts_.hand_over != nullptr) parts_.hand_over->on_request(nullptr);
     shut_down();
     work.reset();
     control_.stop();

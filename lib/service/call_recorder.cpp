@@ -64,6 +64,8 @@ std::optional<LogEvent> administration(const Call& call, const Caller& caller) {
         log("trim_audit", "rows of the audit log were deleted", {{"through", trim->through}});
     } else if (const auto* backup = std::get_if<Backup>(&call.body)) {
         log("backup", "the store was backed up", {{"directory", backup->directory}});
+    } else if (std::holds_alternative<HandOver>(call.body)) {
+        log("hand_over", "the manager hands its role over to another node", {});
     }
     return event;
 }

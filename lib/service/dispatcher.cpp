@@ -44,7 +44,7 @@ bool is_administration(const CallBody& body) {
            std::holds_alternative<BindTable>(body) || std::holds_alternative<UnbindTable>(body) ||
            std::holds_alternative<Backup>(body) || std::holds_alternative<TrimAudit>(body) ||
            std::holds_alternative<EndSession>(body) || std::holds_alternative<EndSessions>(body) ||
-           (steal != nullptr && steal->force);
+           std::holds_alternative<HandOver>(body) || (steal != nullptr && steal->force);
 }
 
 // Returns the reply for an answer. It omits the session's id and secret unless the call has opened
@@ -142,10 +142,10 @@ bool may_take_long(const CallBody& body) {
     return std::visit(
         [](const auto& verb) {
             using Verb = std::decay_t<decltype(verb)>;
-            return is_one_of<
-                Verb, std::variant<ShowLock, ListLocks, ShowSession, ListSessions, HistoryRequest,
-                                   ListAudit, TrimAudit, ListWaits, ListOutliers, BindTable,
-                                   UnbindTable, ListDrafts, TakeDraft, DiscardDraft>>;
+            return is_one_of<Verb, std::variant<ShowLock, ListLocks, ShowSession, ListSessions,
+                                                HistoryRequest, ListAudit, TrimAudit, ListWaits,
+                                                ListOutliers, BindTable, UnbindTable, ListDrafts,
+                                                TakeDraft, DiscardDraft, ListNodes, HandOver>>;
         },
         body);
 }
@@ -155,9 +155,10 @@ bool only_reads(const CallBody& body) {
         [](const auto& verb) {
             using Verb = std::decay_t<decltype(verb)>;
             return is_one_of<
-                Verb, std::variant<ShowLock, ListLocks, ShowSession, ListSessions, HistoryRequest,
-                                   ListAudit, ListWaits, ListOutliers, ListDrafts, ListClasses,
-                                   ListBindings, ListDeadlocks, ShowStatistics, WatchRequest>>;
+                Verb,
+                std::variant<ShowLock, ListLocks, ShowSession, ListSessions, HistoryRequest,
+                             ListAudit, ListWaits, ListOutliers, ListDrafts, ListClasses,
+                             ListBindings, ListDeadlocks, ShowStatistics, WatchRequest, ListNodes>>;
         },
         body);
 }

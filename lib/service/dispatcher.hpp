@@ -25,6 +25,7 @@
 
 #include "base/mutex.hpp"
 #include "lock/manager/server_service.hpp"
+#include "service/cluster_service.hpp"
 #include "service/principal_rule.hpp"
 #include "service/remote_users.hpp"
 #include "service/user_identities.hpp"
@@ -139,6 +140,8 @@ struct DispatcherOptions {
     std::function<void()> flush_soon{};
     // Manages the bindings of tables to resources, and the drafts. Null if there are no tables.
     TableService* tables = nullptr;
+    // Executes the calls about the nodes of a cluster. Null if this process is not a node.
+    ClusterService* cluster = nullptr;
     // The rule for the principals that clients may use. It does not apply to administrators.
     PrincipalFromUid principal_from_uid = PrincipalFromUid::off;
     // Finds the user and the groups of a uid, for the rights of classes. If empty, they are looked
@@ -251,6 +254,7 @@ private:
     Result<SessionDetail> show_session(const ShowSession& request, const Secret& secret);
     Result<SessionPage> list_sessions(const ListSessions& request);
     Result<Reply> bindings(const CallBody& body);
+    Result<Reply> cluster_call(const CallBody& body);
     // The principal whose drafts a call reads or deletes, and the restriction
     // DraftsRequest::only_of.
     struct DraftOwner {

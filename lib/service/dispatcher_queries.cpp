@@ -69,6 +69,9 @@ Result<Reply> Dispatcher::answer_query(const Call& call, bool administrator) {
     if (std::holds_alternative<ListDeadlocks>(body)) {
         return Reply(DeadlockList{service_.recent_deadlocks()});
     }
+    if (std::holds_alternative<ListNodes>(body) || std::holds_alternative<HandOver>(body)) {
+        return cluster_call(body);
+    }
     using std::chrono::floor;
     using std::chrono::milliseconds;
     return Reply(Pong{std::string(version()), static_cast<std::int32_t>(::getpid()), options_.store,
@@ -76,6 +79,16 @@ Result<Reply> Dispatcher::answer_query(const Call& call, bool administrator) {
                       floor<milliseconds>(std::chrono::steady_clock::now() - started_),
                       floor<milliseconds>(clock().now().boot.time_since_epoch()), boot_id_,
                       options_.low_space && options_.low_space()});
+}
+
+Result<Reply> Dispatcher::cluster_call(const CallBody& body) {
+    if (options_.cluster == nullptr) {
+        return Error(ErrorCode::invalid_argument,
+                     "this lock manager is not a node of a cluster: nodes are started with "
+                     "`rocklock serve --store etcd://...`");
+    }
+    if (std::holds_alternative<HandOver>(body)) return as_reply(options_.cluster->hand_over());
+    return as_reply(options_.cluster->nodes());
 }
 
 namespace {

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names
     "Reacquire",    "Backup",        "Watch",       "ListHistory",  "ShowSession", "ShowStatistics",
     "ListWaits",    "ListDeadlocks", "ListAudit",   "ListOutliers", "BindTable",   "UnbindTable",
     "ListBindings", "ListDrafts",    "TakeDraft",   "DiscardDraft", "EndSession",  "EndSessions",
-    "AwaitNotices", "DrainClass",    "ResumeClass", "TrimAudit",
+    "AwaitNotices", "DrainClass",    "ResumeClass", "TrimAudit",    "ListNodes",   "HandOver",
 };
 
 constexpr auto verb_numbers = [] {

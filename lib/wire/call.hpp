@@ -20,6 +20,8 @@
 #include <rocklock/lock_proof.hpp>
 #include <rocklock/result.hpp>
 
+#include "wire/cluster_calls.hpp"
+
 namespace rocklock {
 
 struct ListClasses {};
@@ -123,7 +125,8 @@ using CallBody =
                  ListSessions, Ping, AnswerWanted, Reacquire, Backup, WatchRequest, HistoryRequest,
                  ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit, ListOutliers,
                  BindTable, UnbindTable, ListBindings, ListDrafts, TakeDraft, DiscardDraft,
-                 EndSession, EndSessions, AwaitNotices, DrainClass, ResumeClass, TrimAudit>;
+                 EndSession, EndSessions, AwaitNotices, DrainClass, ResumeClass, TrimAudit,
+                 ListNodes, HandOver>;
 
 struct Call {
     CallBody body;
@@ -235,7 +238,7 @@ using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClas
                            LockView, LockPage, SessionPage, SessionDetail, LockStatistics, WaitList,
                            DeadlockList, AuditPage, Pong, BackedUp, EventPage, HistoryPage,
                            Outliers, TableBinding, BindingList, DraftPage, Draft, DiscardedDraft,
-                           EndedSessions, Notices, TrimmedAudit>;
+                           EndedSessions, Notices, TrimmedAudit, NodeList, HandedOver>;
 
 // The type of the reply to a call. Requests of the lock service define this type as their member
 // `Answer`.
@@ -279,6 +282,10 @@ template <>
 struct ReplyType<EndSessions> : std::type_identity<EndedSessions> {};
 template <>
 struct ReplyType<Backup> : std::type_identity<BackedUp> {};
+template <>
+struct ReplyType<ListNodes> : std::type_identity<NodeList> {};
+template <>
+struct ReplyType<HandOver> : std::type_identity<HandedOver> {};
 template <>
 struct ReplyType<WatchRequest> : std::type_identity<EventPage> {};
 template <>

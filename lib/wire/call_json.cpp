@@ -280,4 +280,6 @@ std::string write_value(const WaitEdge& edge) { return written(edge); }
 
 std::string write_value(const Deadlock& deadlock) { return written(deadlock); }
 
+std::string write_value(const ClusterNode& node) { return written(node); }
+
 }  // namespace rocklock

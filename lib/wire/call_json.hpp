@@ -69,5 +69,6 @@ std::string write_value(const TableBinding& binding);
 std::string write_value(const AuditRow& row);
 std::string write_value(const WaitEdge& edge);
 std::string write_value(const Deadlock& deadlock);
+std::string write_value(const ClusterNode& node);
 
 }  // namespace rocklock

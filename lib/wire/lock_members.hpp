@@ -16,6 +16,7 @@
 // Code for only one direction tests `Codec::reading`.
 #pragma once
 
+#include "wire/cluster_members.hpp"
 #include "wire/grant_members.hpp"
 #include "wire/query_members.hpp"
 #include "wire/session_members.hpp"

@@ -9,6 +9,8 @@
 #include <rocklock/lock_proof.hpp>
 #include <rocklock/types.hpp>
 
+#include "wire/cluster_calls.hpp"
+
 namespace rocklock {
 
 template <typename Enum, std::size_t size>
@@ -73,6 +75,12 @@ inline constexpr Words<EventType, 9> words_of(EventType /*type*/) {
              {EventType::expired, "expired"},
              {EventType::stolen, "stolen"},
              {EventType::broken, "broken"}}};
+}
+
+inline constexpr Words<NodeRole, 3> words_of(NodeRole /*type*/) {
+    return {{{NodeRole::manager, "manager"},
+             {NodeRole::standby, "standby"},
+             {NodeRole::waiting, "waiting"}}};
 }
 
 template <typename Enum>

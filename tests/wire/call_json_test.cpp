@@ -85,6 +85,8 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
         {"ListSessions", R"({"Principal":"ann","Limit":5,"Next":"n"})"},
         {"Ping", "{}"},
         {"Backup", R"({"Directory":"/b"})"},
+        {"ListNodes", "{}"},
+        {"HandOver", "{}"},
         {"Watch", R"({"Prefix":"a","After":9007199254740991,"Limit":5,"PatienceMs":-1})"},
         {"ListHistory", R"({"Resource":"a","Limit":5,"Next":"n"})"},
     };
@@ -364,6 +366,8 @@ BOOST_AUTO_TEST_CASE(of_each_kind_is_parsed_as_it_was_written) {
         {Ping{}, Pong{"1.2.3", 4, "/x", "durable", std::chrono::milliseconds{5},
                       std::chrono::milliseconds{6}, "boot-1", true}},
         {Backup{}, BackedUp{"/b", 2, 3}},
+        {ListNodes{}, NodeList{{{"a", NodeRole::standby, "h:1", 2, WallTime{3ms}, "1.2.3"}}}},
+        {HandOver{}, HandedOver{"a"}},
         {EndSessions{}, EndedSessions{4}},
         {ShowStatistics{}, counts},
         {ListOutliers{}, Outliers{{some_holder()}, {{"a", 5, 1}, {"b", 4, 0}}}},

@@ -3,15 +3,16 @@
 // All keys begin with the prefix P of the store, for example "/rocklock/":
 //
 //     P lead            the node that is the manager (lead_record.hpp); has a lease of etcd
+//     P node/ NAME      a node of the cluster (node_record.hpp); has a lease of etcd
 //     P commit          the last commit (CommitRecord)
 //     P stage/ id part  a part of a batch that is too large for one transaction (stage.hpp)
 //     P d/ family key   a value of the store; `family` is one byte
 //
-// Each change of the keys, except of `lead`, is a transaction that compares two things: the create
-// revision of `lead` and the value of `commit`. It then writes the next CommitRecord. The create
-// revision is the epoch of the manager: a manager that was replaced cannot change anything. The
-// number in `commit` increases by one, so the commits of all epochs form one sequence, and a
-// transaction whose outcome is unknown can be sent again.
+// Each change of the keys, except of `lead` and `node/`, is a transaction that compares two things:
+// the create revision of `lead` and the value of `commit`. It then writes the next CommitRecord.
+// The create revision is the epoch of the manager: a manager that was replaced cannot change
+// anything. The number in `commit` increases by one, so the commits of all epochs form one
+// sequence, and a transaction whose outcome is unknown can be sent again.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +66,9 @@ public:
 
     const std::string& prefix() const { return prefix_; }
     std::string lead() const { return prefix_ + "lead"; }
+    std::string node(std::string_view name) const { return nodes() + std::string(name); }
+    // Returns the prefix of all keys of nodes.
+    std::string nodes() const { return prefix_ + "node/"; }
     std::string commit() const { return prefix_ + "commit"; }
     std::string part(std::uint64_t batch, std::uint32_t part) const;
     // Returns the prefix of all parts of a batch.

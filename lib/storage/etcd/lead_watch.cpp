@@ -1,12 +1,9 @@
 #include "storage/etcd/lead_watch.hpp"
 
-#include <chrono>
+#include <memory>
 #include <thread>
-#include <utility>
 
 #include "storage/etcd/lead_record.hpp"
-#include "storage/etcd/load_client.hpp"
-#include "storage/etcd/url.hpp"
 
 namespace rocklock::etcd {
 namespace {
@@ -17,6 +14,8 @@ constexpr milliseconds lead_timeout{2'000};
 // The maximum time until a requested stop is noticed.
 constexpr milliseconds stop_period{200};
 constexpr milliseconds watch_retry_pause{100};
+// The period of the reads of await_other().
+constexpr milliseconds other_period{20};
 
 bool is_of(const std::string& value, const ManagerNode& manager) {
     const auto record = decode_lead(value);
@@ -25,20 +24,11 @@ bool is_of(const std::string& value, const ManagerNode& manager) {
 
 }  // namespace
 
-Result<LeadWatch> LeadWatch::connect(const std::string& url, const EtcdOptions& options) {
-    auto parsed = parse_url(url);
-    if (!parsed) return std::move(parsed).error();
-    Layout layout(parsed->prefix);
-    auto client = load_client(client_options(*parsed, options));
-    if (!client) return std::move(client).error();
-    return LeadWatch(*std::move(client), std::move(layout));
-}
-
 void LeadWatch::await_change(const ManagerNode& manager, const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         Revision seen = 0;
         if (has_changed(manager, seen)) return;
-        auto watch = seen != 0 ? client_->watch(layout_.lead(), {}, seen + 1)
+        auto watch = seen != 0 ? client_.watch(layout_.lead(), {}, seen + 1)
                                : Result<std::unique_ptr<Watch>>(Error());
         while (watch && !stop.stop_requested()) {
             const auto response = (*watch)->next(stop_period);
@@ -49,11 +39,24 @@ void LeadWatch::await_change(const ManagerNode& manager, const std::stop_token& 
     }
 }
 
+bool LeadWatch::await_other(const std::string& node, milliseconds timeout,
+                            const std::stop_token& stop) {
+    const auto until = std::chrono::steady_clock::now() + timeout;
+    while (!stop.stop_requested()) {
+        const auto response = client_.range({.key = layout_.lead()}, lead_timeout);
+        const auto* const lead = response ? response->first() : nullptr;
+        if (lead != nullptr && decode_lead(lead->value).node != node) return true;
+        if (std::chrono::steady_clock::now() >= until) return false;
+        std::this_thread::sleep_for(other_period);
+    }
+    return false;
+}
+
 // Sets `seen` to the revision of the answer, or leaves it 0 if there is no answer.
 bool LeadWatch::has_changed(const ManagerNode& manager, Revision& seen) {
     Range range;
     range.key = layout_.lead();
-    const auto response = client_->range(range, lead_timeout);
+    const auto response = client_.range(range, lead_timeout);
     if (!response) return false;
     seen = response->header.revision;
     const auto* const lead = response->first();

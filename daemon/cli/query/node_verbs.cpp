@@ -1,0 +1,78 @@
+// node ls and node yield: the nodes of a cluster.
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include <rocklock/clock.hpp>
+
+#include "base/duration_text.hpp"
+#include "base/time_format.hpp"
+#include "daemon/cli/exit_status.hpp"
+#include "daemon/cli/messages.hpp"
+#include "daemon/cli/text_table.hpp"
+#include "daemon/cli/verbs.hpp"
+#include "wire/call_json.hpp"
+#include "wire/lock_words.hpp"
+
+namespace rocklock {
+namespace {
+
+using std::chrono::steady_clock;
+
+// The maximum time until another node is the manager after a handover, and the period of queries.
+constexpr std::chrono::seconds max_handover{15};
+constexpr std::chrono::milliseconds handover_period{50};
+
+// Returns the manager after a handover by the node `before`.
+Result<ClusterNode> next_manager(const std::string& before, const Arguments& arguments) {
+    const auto until = steady_clock::now() + max_handover;
+    while (steady_clock::now() < until) {
+        // The query fails while the connections of the node are closed.
+        const auto list = ask_manager<NodeList>(ListNodes{}, arguments);
+        if (list && !list->nodes.empty()) {
+            const auto& first = list->nodes.front();
+            if (first.role == NodeRole::manager && first.name != before) return first;
+        }
+        std::this_thread::sleep_for(handover_period);
+    }
+    return Error(ErrorCode::unreachable,
+                 "the node " + before +
+                     " has ended its role, but no other node has become the manager yet: list the "
+                     "nodes with `rocklock node ls`, and see the logs of the nodes");
+}
+
+}  // namespace
+
+int node_list_verb(const Arguments& arguments) {
+    const auto list = ask_manager<NodeList>(ListNodes{}, arguments);
+    if (!list) return fail(list.error());
+    const auto now = system_clock().now().wall;
+    TextTable table({"NODE", "ROLE", "FOR", "ADDRESS", "PID", "VERSION"});
+    for (const auto& node : list->nodes) {
+        if (arguments.has("json")) {
+            print(write_value(node));
+            continue;
+        }
+        table.add({printable(node.name), std::string(word(node.role)),
+                   format_duration(now - node.since),
+                   node.address.empty() ? "-" : printable(node.address), std::to_string(node.pid),
+                   node.version.empty() ? "-" : printable(node.version)});
+    }
+    if (!arguments.has("json")) print_table(table, arguments);
+    return exit_status::done;
+}
+
+int node_yield_verb(const Arguments& arguments) {
+    const auto handed_over = ask_manager<HandedOver>(HandOver{}, arguments);
+    if (!handed_over) return fail(handed_over.error());
+    const auto manager = next_manager(handed_over->node, arguments);
+    if (!manager) return fail(manager.error());
+    if (arguments.has("json")) {
+        print(write_value(*manager));
+    } else if (!arguments.has("quiet")) {
+        print("the node " + printable(manager->name) + " is the manager now");
+    }
+    return exit_status::done;
+}
+
+}  // namespace rocklock

@@ -1,0 +1,35 @@
+// The calls about the nodes of a cluster, as the manager executes them.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "daemon/support/stop_request.hpp"
+#include "service/cluster_service.hpp"
+#include "storage/etcd/client.hpp"
+#include "storage/etcd/layout.hpp"
+
+namespace rocklock {
+
+// Threads:  thread-safe.
+// Lifetime: the references must outlive the object.
+class NodeCluster final : public ClusterService {
+public:
+    // `node` is the name of this node. `hand_over` is requested by hand_over().
+    NodeCluster(etcd::Client& client, etcd::Layout layout, std::string node, StopRequest& hand_over)
+        : client_(client),
+          layout_(std::move(layout)),
+          node_(std::move(node)),
+          hand_over_(hand_over) {}
+
+    Result<NodeList> nodes() override;
+    Result<HandedOver> hand_over() override;
+
+private:
+    etcd::Client& client_;
+    const etcd::Layout layout_;
+    const std::string node_;
+    StopRequest& hand_over_;
+};
+
+}  // namespace rocklock

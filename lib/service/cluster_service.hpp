@@ -1,0 +1,27 @@
+// The operations on the nodes of a cluster, as the dispatcher uses them.
+#pragma once
+
+#include <rocklock/result.hpp>
+
+#include "wire/cluster_calls.hpp"
+
+namespace rocklock {
+
+// Threads: thread-safe. The functions may wait for etcd.
+class ClusterService {
+public:
+    ClusterService() = default;
+    ClusterService(const ClusterService&) = delete;
+    ClusterService& operator=(const ClusterService&) = delete;
+    virtual ~ClusterService() = default;
+
+    // Returns the nodes of the cluster. Errors: those of etcd.
+    virtual Result<NodeList> nodes() = 0;
+    // Requests the end of this node's role as the manager, and returns before the role has ended.
+    //
+    // Errors: resource_in_use  no other node can become the manager
+    //         those of etcd
+    virtual Result<HandedOver> hand_over() = 0;
+};
+
+}  // namespace rocklock

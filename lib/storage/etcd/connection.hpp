@@ -1,0 +1,23 @@
+// A connection to etcd for the operation of a node, independent of the storage.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <rocklock/result.hpp>
+#include <rocklock/storage/etcd.hpp>
+
+#include "storage/etcd/client.hpp"
+#include "storage/etcd/layout.hpp"
+
+namespace rocklock::etcd {
+
+struct Connection {
+    std::unique_ptr<Client> client;
+    Layout layout;
+};
+
+// Does not wait for etcd. Errors: invalid_argument (the URL), and those of load_client().
+Result<Connection> open_connection(const std::string& url, const EtcdOptions& options);
+
+}  // namespace rocklock::etcd
