@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_close_notifies_holders_and_waiters) {
 BOOST_AUTO_TEST_CASE(a_wait_needs_no_background_thread) {
     DatabaseOptions options;
     options.background = false;
-    Database quiet = Database::in_memory(options).value();
+    Database quiet = open_test_database(options).value();
     Session ann = quiet.open_session("ann", short_lease(false)).value();
     Session bob = quiet.open_session("bob").value();
     const Guard held = ann.acquire("a").value();

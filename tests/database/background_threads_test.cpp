@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_SUITE(a_loss)
 // The manager's thread may report the loss when the keeper has already stopped.
 BOOST_AUTO_TEST_CASE(is_delivered_although_the_database_closes_next) {
     for (int i = 0; i < 300; ++i) {
-        Database database = Database::in_memory().value();
+        Database database = open_test_database().value();
         Session session = database.open_session("ann").value();
         std::vector<Outcome> outcomes;
         session.on_lost(
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(an_administrator)
 
 BOOST_AUTO_TEST_CASE(ends_a_session_and_all_sessions_of_a_principal) {
-    Database database = Database::in_memory().value();
+    Database database = open_test_database().value();
     Session first = database.open_session("ann").value();
     Session second = database.open_session("ann").value();
     Session other = database.open_session("bob").value();
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(receives_each_grant_and_its_end_once_while_many_threads_loc
     constexpr int rounds = 100;
     DatabaseOptions options;
     options.events_kept = 100'000;
-    Database database = Database::in_memory(options).value();
+    Database database = open_test_database(options).value();
     std::map<GrantId, std::vector<EventType>> heard;
     std::uint64_t last = 0;
     bool in_order = true;
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(receives_each_grant_and_its_end_once_while_many_threads_loc
 BOOST_AUTO_TEST_CASE(times_out_without_events_and_can_be_stopped) {
     DatabaseOptions options;
     options.events_kept = 10;
-    Database database = Database::in_memory(options).value();
+    Database database = open_test_database(options).value();
     WatchRequest watch;
     watch.patience = 20ms;
     const auto start = std::chrono::steady_clock::now();
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(times_out_without_events_and_can_be_stopped) {
 BOOST_AUTO_TEST_CASE(is_answered_when_the_database_closes) {
     DatabaseOptions options;
     options.events_kept = 10;
-    Database database = Database::in_memory(options).value();
+    Database database = open_test_database(options).value();
     std::promise<std::string> outcomes;
     WatchRequest watch;
     watch.patience = no_limit;
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(is_visible_to_queries_at_once) {
     SimulatedClock clock;
     DatabaseOptions options;
     options.clock = &clock;
-    Database database = Database::in_memory(options).value();
+    Database database = open_test_database(options).value();
     LockService& service = database.service();
     OpenSession open;
     open.principal = "ann";

@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(are_the_acknowledged_increments) {
     options.durability = Durability::written;
     Hosted host;
     Database database =
-        host.connect_to(Database::in_memory(std::move(options)).value(), system_clock(), true);
+        host.connect_to(open_test_database(std::move(options)).value(), system_clock(), true);
     TableService& tables = *database.tables().value();
     create_orders(tables);
     bind_orders(tables);

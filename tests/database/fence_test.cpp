@@ -361,7 +361,8 @@ BOOST_AUTO_TEST_CASE(is_refused_if_all_items_were_deleted) {
 
 // Called by a thread that must not wait for locks.
 BOOST_AUTO_TEST_CASE(is_read_without_blocking_unless_a_lock_is_exclusive,
-                     *boost::unit_test::label("embedded")) {
+                     *boost::unit_test::label("embedded") *
+                         boost::unit_test::label("unconfirmed")) {
     Shop shop;
     BOOST_TEST_REQUIRE(shop.tables->write_item(order("1", "text")).has_value());
     const auto cached = [&] {

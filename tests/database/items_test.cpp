@@ -50,7 +50,7 @@ void make_orders(TableService& tables) {
 
 // A shop with background threads and the system clock.
 struct SystemShop {
-    SystemShop() : database(host.connect_to(Database::in_memory().value(), system_clock(), true)) {
+    SystemShop() : database(host.connect_to(open_test_database().value(), system_clock(), true)) {
         tables = database->tables().value();
         make_orders(*tables);
         ann = database->open_session("ann").value();

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(is_checked) {
     BOOST_TEST((refused.error().code == ErrorCode::invalid_argument));
     DatabaseOptions options = simulated(shop.clock);
     options.retention = retention;
-    BOOST_TEST((Database::in_memory(options).error().code == ErrorCode::invalid_argument));
+    BOOST_TEST((open_test_database(options).error().code == ErrorCode::invalid_argument));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(can_be_changed_if_users_are_counted) {
     SimulatedClock clock;
     DatabaseOptions options = simulated(clock);
     options.count_users = true;
-    Database database = Database::in_memory(options).value();
+    Database database = open_test_database(options).value();
     Session first = database.open_session("ann").value();
     BOOST_TEST_REQUIRE(database.set_user_limits({.sessions = 1}).has_value());
     const auto refused = database.open_session("ann");
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(can_be_changed_if_users_are_counted) {
 
 BOOST_AUTO_TEST_CASE(are_refused_if_users_are_not_counted) {
     SimulatedClock clock;
-    Database database = Database::in_memory(simulated(clock)).value();
+    Database database = open_test_database(simulated(clock)).value();
     const auto refused = database.set_user_limits({.sessions = 1});
     BOOST_TEST_REQUIRE(!refused.has_value());
     BOOST_TEST((refused.error().code == ErrorCode::invalid_argument));
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(apply_to_tables_and_drafts) {
     SimulatedClock clock;
     DatabaseOptions options = simulated(clock);
     options.count_users = true;
-    Database database = Database::in_memory(options).value();
+    Database database = open_test_database(options).value();
     CreateTable table = orders_table();
     table.user = 1000;
     BOOST_TEST_REQUIRE(database.tables().value()->create_table(table).has_value());

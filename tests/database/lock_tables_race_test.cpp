@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_SUITE(the_lock_table_and_the_data, *boost::unit_test::label("emb
 BOOST_AUTO_TEST_CASE(are_of_one_moment_in_a_transaction) {
     DatabaseOptions how;
     how.durability = Durability::written;
-    Database database = Database::in_memory(std::move(how)).value();
+    Database database = open_test_database(std::move(how)).value();
     TableService& tables = *database.tables().value();
     create_orders(tables);
     BOOST_TEST_REQUIRE(tables.write_item(owned_by(GrantId{1}, {})).has_value());

@@ -21,7 +21,7 @@ namespace rocklock::testing {
 // The tables are `orders` and `lines`. `lines` has an index on the attribute `article`.
 struct Shop {
     explicit Shop(std::size_t events_kept = 0, const UserLimits& user_limits = {}) {
-        auto memory = std::make_unique<PausingStorage>(make_memory_storage(clock));
+        auto memory = std::make_unique<PausingStorage>(make_test_store(clock));
         storage = memory.get();
         DatabaseOptions options = simulated(clock);
         options.events_kept = events_kept;

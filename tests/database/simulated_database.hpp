@@ -17,6 +17,7 @@
 #ifdef ROCKLOCK_TEST_SERVED
 #include "database/served_database.hpp"
 #endif
+#include "support/test_store.hpp"
 
 namespace rocklock::testing {
 
@@ -51,6 +52,13 @@ inline void pass(Database& database, SimulatedClock& clock, std::chrono::nanosec
     }
 }
 
+// Opens a database on an empty store (support/test_store.hpp).
+inline Result<Database> open_test_database(const DatabaseOptions& options = {}) {
+    if (!stores_are_on_etcd()) return Database::in_memory(options);
+    Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
+    return Database::open_on(make_test_store(clock), options);
+}
+
 #ifdef ROCKLOCK_TEST_SERVED
 
 // If the tests run over a socket, contains a database in this process and a server for it.
@@ -59,12 +67,12 @@ public:
     Hosted() = default;
     Hosted(Clock& clock, const DatabaseOptions& options) {
         if (!over_a_socket()) return;
-        database_.emplace(Database::in_memory(options).value());
+        database_.emplace(open_test_database(options).value());
         server_.emplace(*database_, clock, !options.background);
     }
 
     Database connect_or_open(const DatabaseOptions& options) {
-        if (!database_) return Database::in_memory(options).value();
+        if (!database_) return open_test_database(options).value();
         return connect(options.background, options.clock);
     }
     // Returns the database itself or, if the tests run over a socket, a connection to it.
@@ -109,7 +117,7 @@ public:
         return database;
     }
     static Database connect_or_open(const DatabaseOptions& options) {
-        return Database::in_memory(options).value();
+        return open_test_database(options).value();
     }
     static Database& manager(Database& own) { return own; }
     static void deliver_all(Database& /*own*/) {}

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_SUITE(the_tables_of_a_database)
 
 // close() returns although many threads keep writing.
 BOOST_AUTO_TEST_CASE(are_closed_under_writes, *boost::unit_test::label("embedded")) {
-    Database database = Database::in_memory().value();
+    Database database = open_test_database().value();
     TableService& tables = *database.tables().value();
     BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
     constexpr auto longest = std::chrono::seconds{8};
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(are_kept_with_its_locks, *boost::unit_test::label("embedded
 }
 
 BOOST_AUTO_TEST_CASE(fail_every_call_after_it_is_closed, *boost::unit_test::label("embedded")) {
-    Database database = Database::in_memory().value();
+    Database database = open_test_database().value();
     TableService& tables = *database.tables().value();
     BOOST_TEST_REQUIRE(tables.create_table(orders()).has_value());
     BOOST_TEST(database.close().has_value());
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(delete_expired_items, *boost::unit_test::label("embedded"))
 }
 
 BOOST_AUTO_TEST_CASE(are_absent_after_it_was_moved_from, *boost::unit_test::label("embedded")) {
-    Database database = Database::in_memory().value();
+    Database database = open_test_database().value();
     const Database moved = std::move(database);
     Database& empty = database;  // NOLINT(bugprone-use-after-move)
     BOOST_TEST((empty.tables().error().code == ErrorCode::invalid_argument));

@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(receives_matching_events_and_continues_after_the_last_one) 
 }
 
 BOOST_AUTO_TEST_CASE(receives_a_gap_if_events_were_dropped) {
-    Database few = Database::in_memory(with_events(clock, 3)).value();
+    Database few = open_test_database(with_events(clock, 3)).value();
     Session ann = few.open_session("ann").value();
     const auto poll = [&](std::uint64_t after) {
         return few.service().watch({"", after, 1000, 0ms}).value();
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(stops_waiting_when_cancelled_and_when_the_store_is_closed,
 }
 
 BOOST_AUTO_TEST_CASE(is_refused_if_no_events_are_kept) {
-    Database without = Database::in_memory(simulated(clock)).value();
+    Database without = open_test_database(simulated(clock)).value();
     BOOST_TEST(failure_of(without.service().watch({})) == "invalid_argument");
 }
 
@@ -441,7 +441,7 @@ BOOST_AUTO_TEST_CASE(report_a_long_wait_while_it_lasts) {
     DatabaseOptions options = simulated(clock);
     options.slow_wait = 2s;
     options.on_slow_wait = [&](const SlowWait& wait) { slow.push_back(wait); };
-    Database watched = Database::in_memory(std::move(options)).value();
+    Database watched = open_test_database(std::move(options)).value();
     SessionOptions with_note;
     with_note.note = "counting";
     with_note.lease = 10min;

@@ -14,6 +14,7 @@
 #include "history/serial_order.hpp"
 #include "history/table_clients.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/test_store.hpp"
 
 namespace rocklock::proof {
 
@@ -28,10 +29,10 @@ ClientsRun run_at(TableService& service, const ClientsOptions& options) {
     return run_clients([&] { return table_access_to(service, keys); }, options);
 }
 
-// Runs the clients on a store in memory. Its threads interleave often.
+// Runs the clients on a store in memory, or on the fake etcd. Its threads interleave often.
 ClientsRun run_in_memory(const ClientsOptions& options) {
     testing::SimulatedClock clock;
-    JostledStorage storage(make_memory_storage(clock));
+    JostledStorage storage(testing::make_test_store(clock));
     const auto service = open_tables(storage, clock).value();
     make_tables(*service);
     return run_at(*service, options);

@@ -27,6 +27,7 @@
 #include "base/mutex.hpp"
 #include "lock/manager/lock_manager.hpp"
 #include "support/observed_answer.hpp"
+#include "support/test_store.hpp"
 
 namespace rocklock {
 
@@ -352,7 +353,7 @@ void collect_expired(Ground& ground, History& history) {
 
 Run run(std::size_t owners, std::size_t operations, unsigned seed) {
     Run result;
-    const auto storage = make_memory_storage(system_clock());
+    const auto storage = testing::make_test_store(system_clock());
     auto manager = LockManager::open(*storage, system_clock(), {}).value();
     Ground ground{*manager};
     watch_expiry(ground);

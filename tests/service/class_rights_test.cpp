@@ -15,6 +15,7 @@
 #include "lock/model/lock_class.hpp"
 #include "service/dispatcher.hpp"
 #include "service/user_identities.hpp"
+#include "support/test_store.hpp"
 
 using namespace rocklock;
 
@@ -25,7 +26,7 @@ constexpr uid_t ann = 1001;
 constexpr uid_t bob = 1002;
 
 struct World {
-    Database database = *Database::in_memory();
+    Database database = *Database::open_on(rocklock::testing::make_test_store(system_clock()));
     int lookups = 0;
     Dispatcher dispatcher{*server_service(database.service()), nullptr, options()};
 

@@ -9,6 +9,7 @@
 #include <rocklock/database.hpp>
 
 #include "service/principal_rule.hpp"
+#include "support/test_store.hpp"
 #include "wire/table_frame.hpp"
 
 namespace rocklock::testing {
@@ -44,7 +45,7 @@ struct Served {
         return {write};
     }
 
-    Database database = Database::in_memory().value();
+    Database database = Database::open_on(make_test_store(system_clock())).value();
     TableService& tables = *database.tables().value();
     RemoteUsers remote_users;
     PrincipalRule rule{PrincipalFromUid::off, remote_users};

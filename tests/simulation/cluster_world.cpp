@@ -183,6 +183,15 @@ void ClusterWorld::write_item(LockManager& manager, SteppedStorage& storage) {
     request.resource = resource;
     const auto fence = manager.fence(request);
     if (!fence) return count_kind("write: refused by the manager");
+    if (&manager == manager_.get()) {
+        Happened active;
+        active.kind = Happened::Kind::active;
+        active.fresh = *client.session;
+        active.now = manager_now();
+        active.commit = storage_->last();
+        mirror_.model().seen_active(active.fresh, active.now.boot);
+        log_.push_back(active);
+    }
     const auto version = writes_.size();
     auto& write = writes_.emplace_back(Guarded{resource, *client.session, grant.token});
     Batch batch;

@@ -104,6 +104,8 @@ void World::rewind(CommitNumber through, const std::vector<Recovery>& recoveries
             if (happened.kind == Happened::Kind::restart) {
                 again.restart(happened.now, happened.exact);
                 again.skip_tokens(happened.skip_to);
+            } else if (happened.kind == Happened::Kind::active) {
+                again.seen_active(happened.fresh, happened.now.boot);
             } else {
                 apply(happened.event, happened.ticket, happened.fresh, happened.now);
             }

@@ -43,7 +43,8 @@ using testing::SimulatedClock;
 // An event since the manager was started. After a crash, the events that survived are applied to a
 // new model.
 struct Happened {
-    enum class Kind : std::uint8_t { event, restart } kind = Kind::event;
+    // `active`: the session `fresh` was active in a way that is no event of the lock table.
+    enum class Kind : std::uint8_t { event, restart, active } kind = Kind::event;
     Event event;
     Ticket ticket{};
     SessionId fresh;

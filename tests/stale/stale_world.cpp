@@ -15,6 +15,7 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "support/forwarding_storage.hpp"
+#include "support/test_store.hpp"
 
 namespace rocklock::proof {
 namespace {
@@ -128,7 +129,7 @@ using Contents = std::map<std::pair<int, std::string>, std::string>;
 class StaleWorld {
 public:
     explicit StaleWorld(std::uint64_t seed) : random_(seed) {
-        auto storage = std::make_unique<YieldingStorage>(make_memory_storage(clock_), yields_);
+        auto storage = std::make_unique<YieldingStorage>(testing::make_test_store(clock_), yields_);
         storage_ = storage.get();
         DatabaseOptions options;
         options.background = false;

@@ -28,6 +28,7 @@ public:
         return storage_->done(number, durability);
     }
     bool syncs() const override { return storage_->syncs(); }
+    bool must_confirm() const override { return storage_->must_confirm(); }
     std::unique_ptr<Snapshot> snapshot() const override { return storage_->snapshot(); }
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
         return storage_->get(family, key);
@@ -40,6 +41,7 @@ public:
     Error growth_refusal() const override { return storage_->growth_refusal(); }
     void set_reserve_bytes(std::uint64_t bytes) override { storage_->set_reserve_bytes(bytes); }
     bool suspect() const override { return storage_->suspect(); }
+    bool restored() const override { return storage_->restored(); }
     Result<void> mark_sound() override { return storage_->mark_sound(); }
     Result<void> close() override { return storage_->close(); }
 

@@ -162,6 +162,9 @@ public:
     // their locks.
     std::vector<SessionId> stuck(BootTime now) const;
     std::uint64_t last_token() const { return tokens_; }
+    // Records that the session was active. A write of an item that its lock protects is not an
+    // event of the lock table.
+    void seen_active(const SessionId& session, BootTime now);
     // Continues after the token `last`. Tokens up to `last` were given before a crash that has
     // revoked their grants.
     void skip_tokens(std::uint64_t last) { tokens_ = last; }
@@ -243,7 +246,6 @@ private:
     // policy requires it, asks the holder.
     std::optional<Error> why_not(const Steal& request, ModelGrant& victim, Instant now);
     void drop_old_refusals(ModelGrant& grant, BootTime now) const;
-    void seen_active(const SessionId& session, BootTime now);
 
     void wait_or_refuse(ModelWaiter waiter, std::chrono::milliseconds patience, Instant now);
     GrantId give(const ModelWaiter& waiter, bool waited, Instant now);

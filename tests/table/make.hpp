@@ -13,12 +13,14 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
+#include "support/test_store.hpp"
+
 namespace rocklock::proof {
 
-// A table service on a store in memory.
+// A table service on an empty store.
 struct Tables {
     testing::SimulatedClock clock;
-    std::unique_ptr<Storage> storage = make_memory_storage(clock);
+    std::unique_ptr<Storage> storage = testing::make_test_store(clock);
     std::unique_ptr<TableService> service = open_tables(*storage, clock).value();
 
     TableService* operator->() const { return service.get(); }

@@ -33,7 +33,7 @@ Item thing(std::string id, std::string text) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(a_pending_write)
+BOOST_AUTO_TEST_SUITE(a_pending_write, *boost::unit_test::label("unconfirmed"))
 
 BOOST_FIXTURE_TEST_CASE(is_committed_after_finish, Things) {
     const auto pending = service->begin_write(put("things", thing("1", "new")));

@@ -18,6 +18,7 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "support/golden_records.hpp"
+#include "support/test_store.hpp"
 #include "support/typed_json.hpp"
 #include "wire/table_call.hpp"
 
@@ -42,7 +43,7 @@ struct Played {
 
 struct Tables {
     testing::SimulatedClock clock;
-    std::unique_ptr<Storage> storage = make_memory_storage(clock);
+    std::unique_ptr<Storage> storage = testing::make_test_store(clock);
     std::unique_ptr<TableService> service = open_tables(*storage, clock).value();
 
     Played play(const std::string& operation, const std::string& request) const {

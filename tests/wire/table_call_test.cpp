@@ -10,6 +10,7 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
+#include "support/test_store.hpp"
 #include "wire/json/json_writer.hpp"
 
 namespace rocklock {
@@ -17,7 +18,7 @@ namespace {
 
 struct World {
     testing::SimulatedClock clock;
-    std::unique_ptr<Storage> storage = make_memory_storage(clock);
+    std::unique_ptr<Storage> storage = testing::make_test_store(clock);
     std::unique_ptr<TableService> tables = open_tables(*storage, clock).value();
 
     // Returns the body of the response, whether the request succeeds or fails.

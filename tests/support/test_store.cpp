@@ -1,0 +1,41 @@
+#include "support/test_store.hpp"
+
+#include <cstdlib>
+#include <string_view>
+
+#include <rocklock/testing/simulated_clock.hpp>
+
+#include "storage/etcd/etcd_storage.hpp"
+#include "support/fake_etcd.hpp"
+#include "support/forwarding_storage.hpp"
+
+namespace rocklock::testing {
+namespace {
+
+struct OwnCluster {
+    // The time of the leases, which does not pass.
+    SimulatedClock stopped;
+    FakeCluster cluster{stopped};
+};
+
+// The cluster must outlive the store.
+class StoreOnFakeEtcd final : private OwnCluster, public ForwardingStorage {
+public:
+    explicit StoreOnFakeEtcd(Clock& clock)
+        : ForwardingStorage(
+              etcd::open_storage(cluster.connect(), "/rocklock/", clock, {}).value()) {}
+};
+
+}  // namespace
+
+bool stores_are_on_etcd() {
+    const char* const kind = std::getenv("ROCKLOCK_TEST_STORE");
+    return kind != nullptr && std::string_view(kind) == "etcd";
+}
+
+std::unique_ptr<Storage> make_test_store(Clock& clock) {
+    if (!stores_are_on_etcd()) return make_memory_storage(clock);
+    return std::make_unique<StoreOnFakeEtcd>(clock);
+}
+
+}  // namespace rocklock::testing
