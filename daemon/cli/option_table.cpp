@@ -57,6 +57,14 @@ constexpr OptionRow rows[] = {
      "for a node: directory for the copy of all values from which the node answers reads; it can "
      "be deleted while the node is stopped (default: the copy is in memory)",
      "serve"},
+    {"etcd-quota", "BYTES",
+     "for a node: the quota of the database of etcd, as in its --quota-backend-bytes; above 85% of "
+     "it, new locks and data are refused; 0: no limit (default: 2147483648)",
+     "serve"},
+    {"etcd-compaction", "WORD",
+     "for a node: `manager`: the manager compacts the history of etcd every 30 s; `none`: etcd or "
+     "another program does (default: manager)",
+     "serve"},
     {"etcd-cert", "FILE", "certificate of this node for etcd (PEM)", "serve"},
     {"etcd-key", "FILE", "key of the certificate for etcd (PEM)", "serve"},
     {"etcd-ca", "FILE", "certificates of the authorities of etcd (PEM)", "serve"},

@@ -21,7 +21,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 61> known_settings = {"socket",
+constexpr std::array<std::string_view, 63> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
@@ -44,6 +44,8 @@ constexpr std::array<std::string_view, 61> known_settings = {"socket",
                                                              "lead-ttl",
                                                              "etcd-timeout",
                                                              "copy",
+                                                             "etcd-quota",
+                                                             "etcd-compaction",
                                                              "etcd-cert",
                                                              "etcd-key",
                                                              "etcd-ca",

@@ -43,7 +43,7 @@ constexpr milliseconds handover_time{5'000};
 // Returns whether opening the store can succeed later without a change by an administrator.
 bool is_temporary(ErrorCode code) {
     return code == ErrorCode::unreachable || code == ErrorCode::indeterminate ||
-           code == ErrorCode::not_the_manager;
+           code == ErrorCode::not_the_manager || code == ErrorCode::no_space;
 }
 
 etcd::NodeRecord record_of(const ServerOptions& options) {

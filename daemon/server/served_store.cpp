@@ -63,6 +63,30 @@ LogEvent space_event(const SpaceReserveState& space) {
     return event;
 }
 
+// Returns the log entry for a change of EtcdSpace::level.
+LogEvent etcd_space_event(const EtcdSpace& space) {
+    LogEvent event{LogLevel::info,
+                   "etcd_space_available",
+                   "the database of etcd has room",
+                   {{"used_bytes", space.used_bytes},
+                    {"bytes", space.bytes},
+                    {"quota_bytes", space.quota_bytes}}};
+    if (space.level == EtcdSpace::Level::high) {
+        event.level = LogLevel::warning;
+        event.event = "etcd_space_high";
+        event.message =
+            "the database of etcd uses more than 60% of its quota: above 85%, new sessions, locks "
+            "and data are refused";
+    } else if (space.level == EtcdSpace::Level::full) {
+        event.level = LogLevel::error;
+        event.event = "etcd_space_low";
+        event.message =
+            "the database of etcd is almost full: new sessions, locks and data are refused until "
+            "there is room; releases, renewals and deletions continue";
+    }
+    return event;
+}
+
 // Returns an error if other users can enter the directory of the store, unless that is allowed.
 std::optional<Error> check_private(const ServerOptions& options) {
     struct stat status {};
@@ -113,6 +137,9 @@ Result<Database> open_served_store(const ServerOptions& options, const Log& log)
     if (options.store.empty()) return Database::in_memory(database);
     if (is_etcd_url(options.store)) {
         database.etcd = options.etcd;
+        database.etcd.on_space_changed = [&log](const EtcdSpace& space) {
+            log.write(etcd_space_event(space));
+        };
         return Database::open(options.store, database);
     }
     database.rocksdb.reserve_bytes = options.live.reserve_bytes;

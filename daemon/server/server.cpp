@@ -73,8 +73,14 @@ bool is_takeover(const Error& error) {
     return error.code == ErrorCode::not_the_manager || error.code == ErrorCode::indeterminate;
 }
 
-Error storage_failure(const Error& error) {
-    if (is_takeover(error)) return error;
+// Returns whether a node opens the store again after the failure: the cause can end without a
+// change on this host.
+bool is_retried(const Error& error) {
+    return is_takeover(error) || error.code == ErrorCode::no_space;
+}
+
+Error storage_failure(const Error& error, bool is_node) {
+    if (is_takeover(error) || (is_node && is_retried(error))) return error;
     return {error.code,
             "the storage has failed, and the daemon cannot grant any more locks: " + error.message +
                 "; repair the disk, then start the daemon again: no acknowledged change is lost"};
@@ -171,7 +177,7 @@ Server::Server(const ManagerParts& parts)
                 [this](const Error& error) {
                     {
                         MutexLock lock(mutex_);
-                        failure_ = storage_failure(error);
+                        failure_ = storage_failure(error, parts_.is_node);
                     }
                     const char* const reason = is_takeover(error)
                                                    ? "another node is, or may be, the manager"
@@ -480,7 +486,7 @@ void Server::request_stop(const char* reason) {
 
 bool Server::continues_as_standby() {
     MutexLock lock(mutex_);
-    return parts_.is_node && failure_ && is_takeover(*failure_);
+    return parts_.is_node && failure_ && is_retried(*failure_);
 }
 
 void Server::shut_down() {

@@ -24,6 +24,20 @@ bool is_temporary(ErrorCode code) {
     return code == ErrorCode::unreachable || code == ErrorCode::indeterminate;
 }
 
+// Returns the approximate number of bytes that the transaction adds to the database.
+std::uint64_t written_bytes(const Txn& txn) {
+    // The database also stores the revisions of each change.
+    constexpr std::uint64_t overhead = 100;
+    std::uint64_t bytes = 0;
+    for (const Operation& operation : txn.success) {
+        bytes += overhead;
+        if (const auto* const put = std::get_if<Put>(&operation)) {
+            bytes += put->key.size() + put->value.size();
+        }
+    }
+    return bytes;
+}
+
 Error replaced(const KeyValue* lead) {
     return other_manager(ErrorCode::not_the_manager,
                          lead != nullptr ? decode_lead(lead->value) : LeadRecord());
@@ -95,7 +109,9 @@ Result<void> EtcdEngine::commit(std::vector<Operation> operations, const CommitR
         return {};
     });
     times_.add(steady_clock::now() - began);
+    if (!done && done.error().code == ErrorCode::no_space) return quota_exceeded();
     if (!done) return done;
+    upkeep_.wrote(written_bytes(txn));
     last_ = next;
     last_value_ = written;
     return {};

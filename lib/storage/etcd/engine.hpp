@@ -26,6 +26,7 @@
 #include "storage/etcd/layout.hpp"
 #include "storage/etcd/leadership.hpp"
 #include "storage/etcd/stage.hpp"
+#include "storage/etcd/upkeep.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/recent_versions.hpp"
 
@@ -41,11 +42,13 @@ public:
         std::chrono::milliseconds timeout{10'000};
     };
 
-    EtcdEngine(Client& client, Layout layout, Leadership& leadership, Copy& copy, Settings settings)
+    EtcdEngine(Client& client, Layout layout, Leadership& leadership, Copy& copy, Upkeep& upkeep,
+               Settings settings)
         : client_(client),
           layout_(std::move(layout)),
           leadership_(leadership),
           copy_(copy),
+          upkeep_(upkeep),
           settings_(settings) {}
 
     // Must be called before the first write. `commit` is the value of the key `commit`, which the
@@ -80,6 +83,7 @@ private:
     const Layout layout_;
     Leadership& leadership_;
     Copy& copy_;
+    Upkeep& upkeep_;
     const Settings settings_;
     CommitRecord last_;
     // The value of the key `commit`; nullopt before the first commit of the store.

@@ -18,6 +18,7 @@
 #include "storage/etcd/engine.hpp"
 #include "storage/etcd/layout.hpp"
 #include "storage/etcd/leadership.hpp"
+#include "storage/etcd/upkeep.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/rocksdb_reader.hpp"
 #include "storage/store_records.hpp"
@@ -32,6 +33,15 @@ constexpr milliseconds request_timeout{2'000};
 // The key of the id of the cluster in which the store was last recovered.
 constexpr std::string_view origin_key = "etcd origin";
 
+Upkeep::Settings upkeep_settings(const EtcdOptions& options) {
+    Upkeep::Settings settings;
+    settings.compaction_period = options.compaction_period;
+    settings.request_timeout = request_timeout;
+    settings.quota_bytes = options.quota_bytes;
+    settings.on_space_changed = options.on_space_changed;
+    return settings;
+}
+
 class EtcdStorage final : public Storage {
 public:
     EtcdStorage(std::unique_ptr<Client> client, const std::string& prefix, Clock& clock,
@@ -44,7 +54,9 @@ public:
               *client_, layout_, clock,
               Leadership::Settings{options.node, options.address, options.lead_ttl, request_timeout,
                                    options.timeout})),
-          engine_(*client_, layout_, *leadership_, *copy_, {request_timeout, options.timeout}),
+          upkeep_(std::make_unique<Upkeep>(*client_, *leadership_, upkeep_settings(options))),
+          engine_(*client_, layout_, *leadership_, *copy_, *upkeep_,
+                  {request_timeout, options.timeout}),
           group_(engine_, clock, true) {}
     EtcdStorage(const EtcdStorage&) = delete;
     EtcdStorage& operator=(const EtcdStorage&) = delete;
@@ -82,6 +94,8 @@ public:
         if (fork_check_.in_child()) return not_ours();
         return group_.failure();
     }
+    bool accepts_growth() const override { return upkeep_->accepts_growth(); }
+    Error growth_refusal() const override { return upkeep_->growth_refusal(); }
     bool suspect() const override { return false; }
     bool restored() const override { return restored_; }
     Result<void> mark_sound() override;
@@ -109,6 +123,7 @@ private:
     const pid_t opened_by_ = getpid();
     const std::shared_ptr<Copy> copy_;
     std::unique_ptr<Leadership> leadership_;
+    std::unique_ptr<Upkeep> upkeep_;
     std::uint64_t cluster_id_ = 0;
     std::atomic<bool> restored_{false};
     EtcdEngine engine_;
@@ -118,11 +133,13 @@ private:
 EtcdStorage::~EtcdStorage() {
     if (fork_check_.in_child()) {
         // The threads of these objects exist only in the parent process.
+        std::ignore = upkeep_.release();
         std::ignore = leadership_.release();
         std::ignore = client_.release();
         return;
     }
-    // The renewal must end before the members that it uses are destroyed.
+    // The threads must end before the members that they use are destroyed.
+    upkeep_->stop();
     leadership_->end_renewal();
 }
 
@@ -141,13 +158,17 @@ Result<void> EtcdStorage::open(const EtcdOptions& options) {
     auto checked = won->commit ? check_format() : write_first_meta();
     if (!checked) return checked;
     if (auto done = check_origin(); !done) return done;
-    return leadership_->set_ready();
+    const auto ready = leadership_->set_ready();
+    if (!ready) return ready.error();
+    upkeep_->start();
+    return {};
 }
 
 Result<Leadership::Won> EtcdStorage::become_manager(milliseconds timeout) {
     const auto until = steady_clock::now() + timeout;
     while (true) {
         auto outcome = leadership_->campaign();
+        if (!outcome && outcome.error().code == ErrorCode::no_space) return quota_exceeded();
         if (!outcome) return std::move(outcome).error();
         if (auto* const won = std::get_if<Leadership::Won>(&*outcome)) return std::move(*won);
         const auto& lost = std::get<Leadership::Lost>(*outcome);
@@ -203,6 +224,7 @@ Result<void> EtcdStorage::write_first_meta() {
 Result<void> EtcdStorage::close() {
     if (fork_check_.in_child()) return not_ours();
     auto closed = group_.close();
+    upkeep_->stop();
     leadership_->resign();
     return closed;
 }

@@ -157,14 +157,14 @@ std::optional<Error> Leadership::renew() {
                      " ms, so that another node can be the manager now: " + ttl.error().message);
 }
 
-Result<void> Leadership::set_ready() {
+Result<Revision> Leadership::set_ready() {
     Txn txn;
     txn.compares.push_back(is_manager());
     txn.success.emplace_back(Put{layout_.lead(), encode(record(true)), lease_.id});
     txn.failure.emplace_back(Range{.key = layout_.lead()});
     const auto done = client_.txn(txn, settings_.request_timeout);
     if (!done) return done.error();
-    if (done->succeeded) return {};
+    if (done->succeeded) return done->header.revision;
     const auto* const other = done->ranges.front().first();
     return other_manager(ErrorCode::not_the_manager,
                          other != nullptr ? decode_lead(other->value) : LeadRecord());

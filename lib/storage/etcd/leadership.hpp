@@ -66,9 +66,9 @@ public:
     // Starts the renewal of the lease. `lost` is called at most once, on the thread of the renewal,
     // if the lease has ended or if etcd cannot be reached for a long time.
     void start(std::function<void(const Error&)> lost);
-    // Writes into the key `lead` that this node serves requests. Errors: as Client;
-    // not_the_manager.
-    Result<void> set_ready();
+    // Writes into the key `lead` that this node serves requests. Returns the revision of the write.
+    // Errors: as Client; not_the_manager.
+    Result<Revision> set_ready();
     // Ends the renewal soon, so that another node becomes the manager after the TTL.
     void give_up();
     // Ends the renewal, and waits for its thread.

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +23,24 @@ namespace rocklock {
 namespace etcd {
 class Copy;
 }
+
+// The size of the database of etcd. The values are a few seconds old.
+struct EtcdSpace {
+    enum class Level : std::uint8_t {
+        normal,
+        // At least 60 percent of the quota are used.
+        high,
+        // At least 85 percent of the quota are used: Storage::accepts_growth() is false.
+        full,
+    };
+
+    Level level = Level::normal;
+    // EtcdOptions::quota_bytes.
+    std::uint64_t quota_bytes = 0;
+    // The size of the database, and the part of it that is used. The rest can be used again.
+    std::uint64_t bytes = 0;
+    std::uint64_t used_bytes = 0;
+};
 
 struct EtcdOptions {
     // Whether to create an empty store if there is none. Database::open() sets this to
@@ -39,6 +59,16 @@ struct EtcdOptions {
     // The maximum time that a commit waits for etcd. After this time the store fails permanently
     // with `indeterminate`.
     std::chrono::milliseconds timeout{10'000};
+    // The quota of the database of etcd, as in its option --quota-backend-bytes, whose default is
+    // 2 GiB. etcd does not report it. If 85 percent of it are used, Storage::accepts_growth() is
+    // false. With 0, all growth is accepted.
+    std::uint64_t quota_bytes = std::uint64_t{2} << 30;
+    // The manager compacts the history of etcd with this period, and keeps the history of one to
+    // two periods. With 0, it does not compact; etcd must then do so (--auto-compaction-mode).
+    // Compaction concerns all keys of the cluster, also those of other programs.
+    std::chrono::milliseconds compaction_period{30'000};
+    // Called on a thread of the store after EtcdSpace::level has changed.
+    std::function<void(const EtcdSpace&)> on_space_changed;
     // For TLS, files in PEM format: the authority that has signed the certificates of etcd (if
     // empty, the authorities of the system), and the certificate of this client and its key (if
     // empty, none is sent).
