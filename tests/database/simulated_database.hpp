@@ -17,7 +17,7 @@
 #ifdef ROCKLOCK_TEST_SERVED
 #include "database/served_database.hpp"
 #endif
-#include "support/test_store.hpp"
+#include "support/stores/test_store.hpp"
 
 namespace rocklock::testing {
 
@@ -52,7 +52,7 @@ inline void pass(Database& database, SimulatedClock& clock, std::chrono::nanosec
     }
 }
 
-// Opens a database on an empty store (support/test_store.hpp).
+// Opens a database on an empty store (support/stores/test_store.hpp).
 inline Result<Database> open_test_database(const DatabaseOptions& options = {}) {
     if (!stores_are_on_etcd()) return Database::in_memory(options);
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock();

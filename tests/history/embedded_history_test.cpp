@@ -13,8 +13,8 @@
 #include "history/jostled_storage.hpp"
 #include "history/serial_order.hpp"
 #include "history/table_clients.hpp"
+#include "support/stores/test_store.hpp"
 #include "support/temporary_directory.hpp"
-#include "support/test_store.hpp"
 
 namespace rocklock::proof {
 

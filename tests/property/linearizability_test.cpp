@@ -27,7 +27,7 @@
 #include "base/mutex.hpp"
 #include "lock/manager/lock_manager.hpp"
 #include "support/observed_answer.hpp"
-#include "support/test_store.hpp"
+#include "support/stores/test_store.hpp"
 
 namespace rocklock {
 

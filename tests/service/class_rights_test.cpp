@@ -15,7 +15,7 @@
 #include "lock/model/lock_class.hpp"
 #include "service/dispatcher.hpp"
 #include "service/user_identities.hpp"
-#include "support/test_store.hpp"
+#include "support/stores/test_store.hpp"
 
 using namespace rocklock;
 

@@ -15,7 +15,7 @@
 #include <rocklock/testing/faulty_storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "support/test_store.hpp"
+#include "support/stores/test_store.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <rocklock/database.hpp>
 
 #include "service/principal_rule.hpp"
-#include "support/test_store.hpp"
+#include "support/stores/test_store.hpp"
 #include "wire/table_frame.hpp"
 
 namespace rocklock::testing {

@@ -15,7 +15,7 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "support/forwarding_storage.hpp"
-#include "support/test_store.hpp"
+#include "support/stores/test_store.hpp"
 
 namespace rocklock::proof {
 namespace {

@@ -13,7 +13,7 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "support/test_store.hpp"
+#include "support/stores/test_store.hpp"
 
 namespace rocklock::proof {
 

@@ -18,7 +18,7 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "support/golden_records.hpp"
-#include "support/test_store.hpp"
+#include "support/stores/test_store.hpp"
 #include "support/typed_json.hpp"
 #include "wire/table_call.hpp"
 

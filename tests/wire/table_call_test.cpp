@@ -10,7 +10,7 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "support/test_store.hpp"
+#include "support/stores/test_store.hpp"
 #include "wire/json/json_writer.hpp"
 
 namespace rocklock {

@@ -38,14 +38,15 @@ class Tap:
 
 
 class Daemon:
-    def __init__(self):
+    def __init__(self, *store):
+        """`store`: the options that choose the store; by default a new one on the disk."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rl-", dir="/tmp"))
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith("ROCKLOCK_")}
         environment["ROCKLOCK_CONFIG"] = "/dev/null"
         self.socket = self.folder / "s"
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--db", self.folder / "db", "--socket", self.socket,
+            [PROGRAM, "serve", *(store or ("--db", self.folder / "db")), "--socket", self.socket,
              "--http", "127.0.0.1:0"],
             env=environment, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
         self.endpoint = None
@@ -67,15 +68,15 @@ class Daemon:
         return self.process.returncode
 
 
-def replay_over(way, where, tap, folder):
-    """Replays all files with the unchanged replayer, and reports each case."""
+def replay_over(way, where, tap, folder, files=tuple(FILES)):
+    """Replays the files with the unchanged replayer, and reports each case."""
     failed_file = folder / f"failed-{way}"
     done = subprocess.run(
-        [sys.executable, GOLDEN / "replay.py", *where, *FILES, "--headers", "--show",
+        [sys.executable, GOLDEN / "replay.py", *where, *files, "--headers", "--show",
          "--failed", failed_file],
         capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     failed = set(failed_file.read_text().splitlines()) if failed_file.exists() else None
-    cases = [" ".join(case) for case in replay.load(FILES)]
+    cases = [" ".join(case) for case in replay.load(files)]
     counts = re.search(r"(\d+) passed, (\d+) failed, 0 skipped\s*$", done.stdout)
     whole = failed is not None and counts and int(counts[1]) + int(counts[2]) == len(cases)
     tap.line(bool(whole), f"{way}: the replay ends, and counts all cases")

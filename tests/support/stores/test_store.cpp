@@ -1,4 +1,4 @@
-#include "support/test_store.hpp"
+#include "support/stores/test_store.hpp"
 
 #include <cstdlib>
 #include <string_view>
