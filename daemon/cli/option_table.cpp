@@ -65,6 +65,12 @@ constexpr OptionRow rows[] = {
      "for a node: `manager`: the manager compacts the history of etcd every 30 s; `none`: etcd or "
      "another program does (default: manager)",
      "serve"},
+    {"reads", "WORD",
+     "for a node: `confirmed`: answers without a commit are confirmed by etcd; `lease`: also by "
+     "the "
+     "lease of the manager, which is faster, but depends on clocks and on the version of etcd "
+     "(default: confirmed)",
+     "serve"},
     {"etcd-cert", "FILE", "certificate of this node for etcd (PEM)", "serve"},
     {"etcd-key", "FILE", "key of the certificate for etcd (PEM)", "serve"},
     {"etcd-ca", "FILE", "certificates of the authorities of etcd (PEM)", "serve"},

@@ -21,7 +21,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 63> known_settings = {"socket",
+constexpr std::array<std::string_view, 64> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
@@ -46,6 +46,7 @@ constexpr std::array<std::string_view, 63> known_settings = {"socket",
                                                              "copy",
                                                              "etcd-quota",
                                                              "etcd-compaction",
+                                                             "reads",
                                                              "etcd-cert",
                                                              "etcd-key",
                                                              "etcd-ca",

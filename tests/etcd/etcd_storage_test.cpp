@@ -334,6 +334,28 @@ BOOST_AUTO_TEST_CASE(confirms_what_it_reads_from_the_history) {
     BOOST_TEST((refused.error().code == ErrorCode::not_the_manager), refused.error().message);
 }
 
+BOOST_AUTO_TEST_CASE(confirms_answers_by_its_lease_only_if_that_is_chosen) {
+    EtcdOptions options;
+    options.lease_reads = true;
+    options.timeout = 300ms;
+    const auto store =
+        etcd::open_storage(cluster.connect("l"), "/rocklock/", clock, options).value();
+    // The first renewal begins immediately after the election.
+    while (cluster.requests() < 6) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(50ms);
+    cluster.node("l").fail_next({EtcdFault::io_error, EtcdRequest::range}, 1'000);
+    store->confirm().value();
+    cluster.node("l").heal();
+    // After the lease, only etcd can confirm it.
+    clock.advance(5s);
+    BOOST_TEST(!store->confirm());
+
+    end_leases();
+    const auto careful = open("c");
+    cluster.node("c").fail_next({EtcdFault::io_error, EtcdRequest::range}, 1'000);
+    BOOST_TEST(!careful->confirm());
+}
+
 BOOST_AUTO_TEST_CASE(is_loaded_in_pages) {
     auto store = open();
     for (int i = 0; i < 400; ++i) {

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t max_password_bytes = 4096;
 constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<std::pair<const char*, const char*>, 46> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 47> operation_defaults = {
     {{"http", ""},
      {"accept-host", ""},
      {"http-secret-file", ""},
@@ -37,6 +37,7 @@ constexpr std::array<std::pair<const char*, const char*>, 46> operation_defaults
      {"lead-ttl", "3s"},
      {"etcd-timeout", "10s"},
      {"copy", ""},
+     {"reads", "confirmed"},
      {"etcd-quota", "2147483648"},
      {"etcd-compaction", "manager"},
      {"etcd-cert", ""},
@@ -163,8 +164,8 @@ Result<void> read_peers(const Settings& settings, ServerOptions& options) {
                  "relay and peer-listen are both set: a daemon is either a relay or a manager");
 }
 
-// Reads the quota and the compaction. Errors: invalid_argument
-Result<void> read_etcd_space(const Settings& settings, EtcdOptions& etcd) {
+// Reads the quota, the compaction and the confirmation of reads. Errors: invalid_argument
+Result<void> read_etcd_use(const Settings& settings, EtcdOptions& etcd) {
     const auto quota = settings.number("etcd-quota", "2147483648", {0, max_number});
     if (!quota) return quota.error();
     etcd.quota_bytes = static_cast<std::uint64_t>(*quota);
@@ -175,7 +176,10 @@ Result<void> read_etcd_space(const Settings& settings, EtcdOptions& etcd) {
         return Error(ErrorCode::invalid_argument,
                      "etcd-compaction is '" + compaction + "': write manager or none");
     }
-    return {};
+    const auto reads = settings.get("reads", "confirmed").value;
+    etcd.lease_reads = reads == "lease";
+    if (etcd.lease_reads || reads == "confirmed") return {};
+    return Error(ErrorCode::invalid_argument, "reads is '" + reads + "': write confirmed or lease");
 }
 
 // Reads the settings of a store on etcd. Errors: invalid_argument; io_error (the file with the
@@ -205,7 +209,7 @@ Result<void> read_etcd(const Settings& settings, ServerOptions& options) {
     const auto timeout = settings.duration("etcd-timeout", "10s");
     if (!timeout) return timeout.error();
     etcd.timeout = *timeout;
-    if (auto done = read_etcd_space(settings, etcd); !done) return done;
+    if (auto done = read_etcd_use(settings, etcd); !done) return done;
     etcd.copy_directory = absolute_path(settings.get("copy", "").value);
     etcd.cert_file = absolute_path(settings.get("etcd-cert", "").value);
     etcd.key_file = absolute_path(settings.get("etcd-key", "").value);

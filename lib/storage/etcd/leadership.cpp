@@ -17,6 +17,9 @@ using std::chrono::steady_clock;
 // The pause before a watch is started again after an error.
 constexpr milliseconds watch_pause{100};
 
+// The smallest part of the lease that does not confirm answers.
+constexpr milliseconds lease_margin{200};
+
 }  // namespace
 
 Leadership::Leadership(Client& client, Layout layout, Clock& clock, Settings settings)
@@ -140,9 +143,12 @@ void Leadership::renew_until_stopped() {
 std::optional<Error> Leadership::renew() {
     const auto period = std::chrono::duration_cast<milliseconds>(lease_.ttl) / 3;
     const auto sent = steady_clock::now();
+    const auto sent_boot = clock_.now().boot;
     const auto ttl = client_.keep_alive(lease_.id, period);
     if (ttl && *ttl > seconds{0}) {
         renewed_ = sent;
+        const milliseconds renewed_for = std::min<milliseconds>(*ttl, lease_.ttl);
+        leased_until_ = sent_boot + renewed_for - std::max(renewed_for / 5, lease_margin);
         return std::nullopt;
     }
     if (ttl || ttl.error().code == ErrorCode::resource_not_found) {

@@ -6,6 +6,7 @@
 // still the manager. The proof is the comparison of the epoch in each transaction (layout.hpp).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -76,6 +77,10 @@ public:
     // Ends the renewal, and deletes the key `lead` if it is still that of this node.
     void resign();
 
+    // Returns whether the last renewal of the lease, minus a margin, shows that this node is still
+    // the manager. This depends on clocks and on etcd; see EtcdOptions::lease_reads.
+    bool is_manager_by_lease() const { return clock_.now().boot < leased_until_.load(); }
+
     // The create revision of this node's key `lead`.
     Epoch epoch() const { return epoch_; }
     // Returns the condition that this node is still the manager.
@@ -97,6 +102,7 @@ private:
     WallTime since_;
     std::function<void(const Error&)> lost_;
     std::chrono::steady_clock::time_point renewed_;
+    std::atomic<BootTime> leased_until_{BootTime()};
     Mutex mutex_;
     CondVar stopping_;
     bool stopped_ ROCKLOCK_GUARDED_BY(mutex_) = false;

@@ -59,6 +59,12 @@ struct EtcdOptions {
     // The maximum time that a commit waits for etcd. After this time the store fails permanently
     // with `indeterminate`.
     std::chrono::milliseconds timeout{10'000};
+    // If false, an answer from memory is confirmed by a read of etcd or by a later commit, which is
+    // correct in all cases. If true, the lease of the manager also confirms answers, until a fifth
+    // of it (at least 200 ms) is left. Such an answer can be out of date if etcd ends a lease too
+    // early (etcd issues 12528 and 15247, present in etcd 3.4.23), or if the clocks of this host
+    // and of etcd run at different rates. Grants and writes are correct in both cases.
+    bool lease_reads = false;
     // The quota of the database of etcd, as in its option --quota-backend-bytes, whose default is
     // 2 GiB. etcd does not report it. If 85 percent of it are used, Storage::accepts_growth() is
     // false. With 0, all growth is accepted.
