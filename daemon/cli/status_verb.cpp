@@ -62,6 +62,11 @@ std::string reach_of(ManagerKind kind) {
     return "";
 }
 
+// Returns the node of this host; empty if it is the manager's host and not a node of a cluster.
+const std::string& own_node(const Pong& pong) {
+    return pong.node.empty() ? pong.manager_node : pong.node;
+}
+
 // Returns the name of a user. Clients over TCP have no uid; see docs/operations.md. This host is
 // the node `here`, which is empty if it is the manager's host. The names of users of other hosts
 // are not known here.
@@ -99,6 +104,7 @@ void print_json(const ManagerChoice& choice, const Pong* pong, const Users* user
         json.key("LowSpace");
         json.boolean(pong->low_space);
         if (!pong->node.empty()) text("Node", pong->node);
+        if (!pong->manager_node.empty()) text("ManagerNode", pong->manager_node);
     }
     if (users != nullptr) {
         json.key("Users");
@@ -108,7 +114,7 @@ void print_json(const ManagerChoice& choice, const Pong* pong, const Users* user
             json.key("Uid");
             json.number(user.second);
             if (!user.first.empty()) text("Node", user.first);
-            text("Name", name_of(user, pong->node));
+            text("Name", name_of(user, own_node(*pong)));
             json.key("Sessions");
             json.number(sessions);
             json.end_object();
@@ -133,6 +139,7 @@ void print_text(const ManagerChoice& choice, const Pong* pong, const Users* user
               "; the lines below describe the manager on its host");
     }
     print("store     " + printable(pong->store) + " (" + pong->durability + ")");
+    if (!pong->manager_node.empty()) print("node      " + printable(pong->manager_node));
     print("state     runs" + (pong->uptime ? " for " + format_duration(*pong->uptime) : "") +
           ", pid " + std::to_string(pong->pid) + ", version " + printable(pong->version));
     if (pong->low_space) {
@@ -141,7 +148,7 @@ void print_text(const ManagerChoice& choice, const Pong* pong, const Users* user
     if (users == nullptr) return;
     std::string list;
     for (const auto& [user, sessions] : *users) {
-        list += (list.empty() ? "" : ", ") + name_of(user, pong->node) + " (" +
+        list += (list.empty() ? "" : ", ") + name_of(user, own_node(*pong)) + " (" +
                 std::to_string(sessions) + (sessions == 1 ? " session)" : " sessions)");
     }
     print("users     " + (list.empty() ? "none" : list));

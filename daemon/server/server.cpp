@@ -24,6 +24,8 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <rocklock/clock.hpp>
+
 #include "base/duration_text.hpp"
 #include "base/mutex.hpp"
 #include "daemon/api/process_watch.hpp"
@@ -129,7 +131,7 @@ private:
     PeerAdmission peers_;
     ProcessWatch local_processes_;
     RemoteProcesses remote_processes_;
-    SessionWatches watch_{local_processes_, remote_processes_};
+    SessionWatches watch_;
     std::atomic<bool> stopping_{false};
     CallRecorder recorder_;
     // Limits the log: an SDK repeats a call that failed with status 500, so the same damage can be
@@ -155,6 +157,12 @@ private:
     EditEndpoint edits_;
 };
 
+// Returns the host that is stored with the sessions of local clients.
+ClientHost own_host_of(const ManagerParts& parts) {
+    if (!parts.is_node) return {};
+    return {parts.options.node, system_clock().boot_id()};
+}
+
 std::string durability_word(const ServerOptions& options) {
     return options.durability == Durability::durable ? "durable" : "written";
 }
@@ -173,6 +181,7 @@ Server::Server(const ManagerParts& parts)
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
       remote_processes_(
           [this](const SessionId& session) { dispatcher_.close_session(session, process_gone); }),
+      watch_(local_processes_, remote_processes_, own_host_of(parts)),
       recorder_([&log = *parts.setup.log](const LogEvent& event) { log.write(event); },
                 [this](const Error& error) {
                     {
@@ -199,6 +208,7 @@ Server::Server(const ManagerParts& parts)
            .flush_soon = [this] { flush_soon(); },
            .tables = parts.database.tables().value(),
            .cluster = parts.cluster,
+           .own_host = own_host_of(parts),
            .principal_from_uid = parts.options.principal_from_uid,
            .low_space = [&storage =
                              parts.database.storage()] { return !storage.accepts_growth(); }}),

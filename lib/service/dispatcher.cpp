@@ -429,7 +429,7 @@ Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, Bindin
     if (opens != nullptr) {
         opens->uid = caller.uid;
         opens->pid = caller.pid;
-        opens->host = caller.node ? caller.node->host : ClientHost{};
+        opens->host = caller.node ? caller.node->host : options_.own_host;
         if (call.pid && opens->bound != Bound::process) {
             return Error(ErrorCode::invalid_argument, "Pid may be given only with Bound: process");
         }
@@ -438,7 +438,7 @@ Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, Bindin
         auto process = process_for(call, caller, found);
         if (!process) return std::move(process).error();
         binding.processes = {*process};
-        if (caller.node) binding.host = caller.node->host;
+        binding.host = caller.node ? caller.node->host : options_.own_host;
         if (opens != nullptr) opens->processes = binding.processes;
         if (join != nullptr) {
             join->process = *process;

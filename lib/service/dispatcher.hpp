@@ -142,6 +142,10 @@ struct DispatcherOptions {
     TableService* tables = nullptr;
     // Executes the calls about the nodes of a cluster. Null if this process is not a node.
     ClusterService* cluster = nullptr;
+    // The host of the callers without a node. Empty if only this host can have the manager. In a
+    // cluster, it is stored with the sessions of these callers, because another node can become the
+    // manager.
+    ClientHost own_host{};
     // The rule for the principals that clients may use. It does not apply to administrators.
     PrincipalFromUid principal_from_uid = PrincipalFromUid::off;
     // Finds the user and the groups of a uid, for the rights of classes. If empty, they are looked
@@ -234,8 +238,8 @@ private:
     // `found` is the process of another host that the call names, or null if the call names none.
     Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven,
                             const Result<SessionWatch::FoundProcess>* found);
-    static Result<void> bind_processes(Call& call, const Caller& caller, Binding& binding,
-                                       const Result<SessionWatch::FoundProcess>* found);
+    Result<void> bind_processes(Call& call, const Caller& caller, Binding& binding,
+                                const Result<SessionWatch::FoundProcess>* found);
     void search_for_process(Call call, const Caller& caller, Done done,
                             std::function<void(Ticket)> late_ticket);
     // Returns whether a class gives users or groups a right that the call may need.

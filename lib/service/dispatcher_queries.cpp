@@ -74,11 +74,16 @@ Result<Reply> Dispatcher::answer_query(const Call& call, bool administrator) {
     }
     using std::chrono::floor;
     using std::chrono::milliseconds;
-    return Reply(Pong{std::string(version()), static_cast<std::int32_t>(::getpid()), options_.store,
+    return Reply(Pong{std::string(version()),
+                      static_cast<std::int32_t>(::getpid()),
+                      options_.store,
                       options_.durability,
                       floor<milliseconds>(std::chrono::steady_clock::now() - started_),
-                      floor<milliseconds>(clock().now().boot.time_since_epoch()), boot_id_,
-                      options_.low_space && options_.low_space()});
+                      floor<milliseconds>(clock().now().boot.time_since_epoch()),
+                      boot_id_,
+                      options_.low_space && options_.low_space(),
+                      {},
+                      options_.own_host.node});
 }
 
 Result<Reply> Dispatcher::cluster_call(const CallBody& body) {

@@ -212,6 +212,8 @@ struct Pong {
     bool low_space = false;
     // The name of the client's node if the client is connected through a relay. Otherwise empty.
     std::string node{};
+    // In a cluster, the name of the node that is the manager. Otherwise empty.
+    std::string manager_node{};
 };
 
 struct BackedUp {

@@ -285,6 +285,7 @@ void describe(Codec& codec, T& pong) {
     codec.optional("BootId", pong.boot_id);
     codec.optional("LowSpace", pong.low_space);
     codec.optional("Node", pong.node);
+    codec.optional("ManagerNode", pong.manager_node);
 }
 
 template <typename Codec, A<EndedSessions> T>
