@@ -338,14 +338,13 @@ BOOST_AUTO_TEST_CASE(confirms_answers_by_its_lease_only_if_that_is_chosen) {
     EtcdOptions options;
     options.lease_reads = true;
     options.timeout = 300ms;
+    // The first renewal has ended when the second one begins.
+    cluster.node("l").fail_next({EtcdFault::none, EtcdRequest::keep_alive}, 2);
     const auto store =
         etcd::open_storage(cluster.connect("l"), "/rocklock/", clock, options).value();
-    // The first renewal begins immediately after the election.
-    while (cluster.requests() < 6) std::this_thread::sleep_for(1ms);
-    std::this_thread::sleep_for(50ms);
+    while (cluster.node("l").planned() > 0) std::this_thread::sleep_for(10ms);
     cluster.node("l").fail_next({EtcdFault::io_error, EtcdRequest::range}, 1'000);
     store->confirm().value();
-    cluster.node("l").heal();
     // After the lease, only etcd can confirm it.
     clock.advance(5s);
     BOOST_TEST(!store->confirm());
