@@ -129,7 +129,10 @@ asio::awaitable<void> Admission::await_room() {
 }
 
 Caller Admission::caller_at(Protocol::socket& socket, bool tcp) const {
-    return tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), uses_.admin_group);
+    auto caller =
+        tcp ? Caller{nobody_known, 0} : caller_of(socket.native_handle(), uses_.admin_group);
+    caller.uid = uses_.dispatcher.user_here(uid_of(caller.uid));
+    return caller;
 }
 
 void Admission::admit(Protocol::socket socket, bool tcp) {

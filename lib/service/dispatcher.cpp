@@ -114,7 +114,8 @@ Result<ProcessId> process_for(const Call& call, const Caller& caller,
     }
     const auto process = find_process(pid);
     if (!process) return no_process(pid);
-    if (pid != caller.pid && caller.uid != 0 && owner_of(pid) != caller.uid) {
+    const auto uid = uid_of(caller.uid);
+    if (pid != caller.pid && uid != 0 && owner_of(pid) != uid) {
         return process_of_another_user(pid);
     }
     return *process;
@@ -371,8 +372,9 @@ void Dispatcher::back_up(const std::string& directory, Done done) {
 // Ends each session with its own commit, so that other calls are served in between.
 void Dispatcher::end_sessions(EndSessions request, std::string by, Done done) {
     auto end = [this, request = std::move(request), by = std::move(by), done = std::move(done)] {
-        auto ended =
-            end_all_sessions(service_, {request.principal, request.uid}, by, request.reason);
+        auto uid = request.uid;
+        if (uid && node_number_of(*uid) == 0) uid = user_here(uid_of(*uid));
+        auto ended = end_all_sessions(service_, {request.principal, uid}, by, request.reason);
         if (!ended) return done(std::move(ended).error());
         done(Reply(EndedSessions{*ended}));
     };
@@ -384,8 +386,9 @@ bool Dispatcher::may_administer(const Caller& caller) const {
     // The daemon of another host can claim any uid, so the clients of other hosts have no rights
     // of administrators.
     if (caller.node) return false;
-    return caller.administrator || caller.uid == 0 ||
-           (caller.uid == options_.administrator && caller.uid != nobody_known);
+    const auto uid = uid_of(caller.uid);
+    return caller.administrator || uid == 0 ||
+           (uid == options_.administrator && uid != nobody_known);
 }
 
 std::string Dispatcher::name_of(const Caller& caller) const {

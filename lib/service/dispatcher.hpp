@@ -41,13 +41,14 @@ constexpr bool is_unknown(UserId user) { return uid_of(user) == nobody_known; }
 
 // The caller, as identified by the kernel of its host.
 struct Caller {
+    // See Dispatcher::user_here().
     UserId uid = 0;
     // 0 if the calling process is in another pid namespace or calls over TCP.
     pid_t pid = 0;
     // Whether the caller is an administrator although it is neither root nor the user of the
     // daemon.
     bool administrator = false;
-    // The host of the caller. Null for the host of the manager.
+    // The host of the caller. Null for the host of the manager, also in a cluster.
     std::shared_ptr<const RemoteNode> node{};
     // The start time of the process with the number `pid`. Set only for callers of another host.
     std::uint64_t start_time = 0;
@@ -171,6 +172,7 @@ public:
         : service_(service),
           watch_(watch),
           options_(std::move(options)),
+          remote_users_(options_.own_host.node),
           principals_(options_.principal_from_uid, remote_users_),
           identities_(remote_users_, options_.identities),
           boot_id_(clock().boot_id()) {}
@@ -216,6 +218,8 @@ public:
     PrincipalRule& principals() { return principals_; }
     // Returns the users of other hosts. A server adds a user before the first call of its client.
     RemoteUsers& remote_users() { return remote_users_; }
+    // Returns the user with this uid on the manager's host.
+    UserId user_here(std::uint32_t uid) const { return remote_users_.user_here(uid); }
     // Returns whether the caller has another boot clock than the manager.
     bool has_other_boot(const Caller& caller) const {
         return caller.node && caller.node->host.boot_id != boot_id_;

@@ -16,7 +16,7 @@ constexpr std::chrono::seconds max_failure_age{1};
 }  // namespace
 
 std::string PrincipalRule::name_of(UserId uid) {
-    if (node_number_of(uid) != 0) return remote_users_.name_of(uid);
+    if (!remote_users_.is_here(uid)) return remote_users_.name_of(uid);
     const auto now = std::chrono::steady_clock::now();
     {
         const MutexLock lock(mutex_);
@@ -25,6 +25,8 @@ std::string PrincipalRule::name_of(UserId uid) {
     }
     const auto found = find_user_name(uid_of(uid));
     auto name = found.value_or(user_name_without_entry(uid_of(uid)));
+    const auto& node = remote_users_.own_node();
+    if (!node.empty()) name += "@" + node;
     const MutexLock lock(mutex_);
     names_[uid] = {name, now + (found ? max_name_age : max_failure_age)};
     return name;

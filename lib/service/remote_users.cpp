@@ -10,6 +10,11 @@ std::uint32_t node_number(std::string_view name) {
     return static_cast<std::uint32_t>(fnv1a(name) % max_number) + 1;
 }
 
+RemoteUsers::RemoteUsers(const std::string& own_node)
+    : own_node_(own_node), own_number_(own_node.empty() ? 0 : node_number(own_node)) {
+    if (!own_node.empty()) add_node(own_node);
+}
+
 void RemoteUsers::add_node(const std::string& node) {
     MutexLock lock(mutex_);
     nodes_[node_number(node)].name = node;

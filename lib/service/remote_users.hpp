@@ -1,4 +1,5 @@
-// Users of other hosts, whose clients connect through the relays of these hosts.
+// Users of nodes: of other hosts, whose clients connect through the relays of these hosts, and of
+// the manager's host in a cluster.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +47,16 @@ std::uint32_t node_number(std::string_view name);
 // Threads: thread-safe.
 class RemoteUsers {
 public:
+    // `own_node` is the name of the manager's node, or empty if its host has no name.
+    explicit RemoteUsers(const std::string& own_node = {});
+
+    // Returns the user with this uid on the manager's host.
+    UserId user_here(std::uint32_t uid) const { return user_of_node(own_number_, uid); }
+    // Returns whether this is a user of the manager's host.
+    bool is_here(UserId user) const { return node_number_of(user) == own_number_; }
+    // Returns the name of the manager's node, or an empty string.
+    const std::string& own_node() const { return own_node_; }
+
     // A node can have users whose names are not known yet.
     void add_node(const std::string& node) ROCKLOCK_EXCLUDES(mutex_);
     // `name` is the login name on the node's host, or empty if the user has none there.
@@ -71,6 +82,8 @@ private:
         std::map<std::uint32_t, std::string> users;
     };
 
+    const std::string own_node_;
+    const std::uint32_t own_number_;
     mutable Mutex mutex_;
     // By the numbers of the nodes.
     std::map<std::uint32_t, Node> nodes_ ROCKLOCK_GUARDED_BY(mutex_);

@@ -4,6 +4,7 @@
 #include <pwd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -54,7 +55,7 @@ std::vector<std::string> look_up_identities(uid_t uid) {
 
 std::vector<std::string> UserIdentities::of(UserId uid) {
     if (is_unknown(uid)) return {};
-    if (node_number_of(uid) != 0) return remote_users_.identities_of(uid);
+    if (!remote_users_.is_here(uid)) return remote_users_.identities_of(uid);
     const auto now = std::chrono::steady_clock::now();
     {
         const MutexLock lock(mutex_);
@@ -62,13 +63,24 @@ std::vector<std::string> UserIdentities::of(UserId uid) {
         if (known != known_.end() && now < known->second.until) return known->second.identities;
     }
     auto identities = lookup_(uid_of(uid));
+    add_node(identities);
     const MutexLock lock(mutex_);
     known_[uid] = {identities, now + max_age};
     return identities;
 }
 
+// In a cluster, the user has the same rights as if another node were the manager.
+void UserIdentities::add_node(std::vector<std::string>& identities) const {
+    const auto& node = remote_users_.own_node();
+    if (node.empty()) return;
+    for (std::size_t i = 0, count = identities.size(); i < count; ++i) {
+        if (identities[i].starts_with("user:")) identities.push_back(identities[i] + "@" + node);
+    }
+    identities.push_back("node:" + node);
+}
+
 bool UserIdentities::knows(UserId uid) {
-    if (is_unknown(uid) || node_number_of(uid) != 0) return true;
+    if (is_unknown(uid) || !remote_users_.is_here(uid)) return true;
     const MutexLock lock(mutex_);
     const auto known = known_.find(uid);
     return known != known_.end() && std::chrono::steady_clock::now() < known->second.until;

@@ -40,6 +40,8 @@ public:
     bool knows(UserId uid) ROCKLOCK_EXCLUDES(mutex_);
 
 private:
+    void add_node(std::vector<std::string>& identities) const;
+
     struct Known {
         std::vector<std::string> identities;
         std::chrono::steady_clock::time_point until;

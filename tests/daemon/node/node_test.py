@@ -8,7 +8,7 @@ import unittest
 
 import tap
 from cluster import Cluster
-from harness import SLOWNESS, wait_until
+from harness import SLOWNESS, Connection, wait_until
 
 
 class Roles(Cluster):
@@ -84,6 +84,37 @@ class Roles(Cluster):
         self.acquire_at(second, "y")
         # The goal is TTL + 1.5 s; other programs can delay the takeover.
         self.assertLess(time.monotonic() - began, self.ttl_s + 1.5 + 5 * SLOWNESS, second.log())
+
+
+class Identity(Cluster):
+    """The clients of a node stay the same users when the manager changes."""
+
+    def acquire_with_id(self, node, resource):
+        connection = Connection(node.socket)
+        try:
+            answer = connection.call("Acquire", Principal="ann", LeaseMs=60_000, RequestId="1",
+                                     Locks=[{"Resource": resource}])
+        finally:
+            connection.close()
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json["Grant"]
+
+    def test_a_repeated_request_gets_its_grant_after_a_takeover(self):
+        self.etcd()
+        first = self.node("a")
+        second = self.node("b")
+        grants = [self.acquire_with_id(node, node.name) for node in (first, second)]
+        first.stop(signal.SIGKILL)
+        self.wait_for_manager(second)
+        first = self.node("a")
+        self.assertEqual([self.acquire_with_id(node, node.name) for node in (first, second)], grants)
+
+    def test_two_nodes_cannot_have_the_same_name(self):
+        self.etcd()
+        first = self.node("a")
+        second = self.node("b", "--node", "a", ready=False)
+        second.wait_for("which has the same number")
+        self.acquire_at(first, "x")
 
 
 class Deposed(Cluster):
