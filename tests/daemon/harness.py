@@ -23,6 +23,11 @@ PATIENCE_S = 60
 SLOWNESS = float(os.environ.get("ROCKLOCK_SLOWNESS", "1"))
 
 
+# Any client of DynamoDB's API signs its requests; the daemon does not check the signature.
+SIGNATURE = ("Content-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
+             "Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/local/dynamodb/aws4_request, SignedHeaders=host, "
+             "Signature=a\r\n")
+
 flag_numbers = itertools.count()
 
 
@@ -72,10 +77,10 @@ class Connection:
         self.host = f"127.0.0.1:{where}" if tcp else "x"
         self.file = self.socket.makefile("rb")
 
-    def send(self, verb, body, headers=""):
+    def send(self, verb, body, headers="", service="Rocklock_20261121"):
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.socket.sendall(
-            f"POST / HTTP/1.1\r\nHost: {self.host}\r\nX-Amz-Target: Rocklock_20261121.{verb}\r\n{headers}"
+            f"POST / HTTP/1.1\r\nHost: {self.host}\r\nX-Amz-Target: {service}.{verb}\r\n{headers}"
             f"Content-Length: {len(data)}\r\n\r\n".encode() + data)
 
     def receive(self):
@@ -91,6 +96,18 @@ class Connection:
 
     def call(self, verb, **members):
         self.send(verb, members)
+        return self.receive()
+
+    def send_tables(self, operation, members, grant=None):
+        """Sends a request of DynamoDB's API, with the lock of a grant in the headers."""
+        headers = SIGNATURE
+        if grant is not None:
+            headers += (f"X-Rocklock-Session: {grant['Session']}:{grant['Secret']}\r\n"
+                        f"X-Rocklock-Token: {grant['Token']}\r\n")
+        self.send(operation, members, headers, "DynamoDB_20120810")
+
+    def call_tables(self, operation, members, grant=None):
+        self.send_tables(operation, members, grant)
         return self.receive()
 
     def close(self):

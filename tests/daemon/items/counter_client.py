@@ -7,7 +7,6 @@ process's own name and the number of the round. Prints `try N` before the write,
 `refused N` after it. The test relies on these lines to decide whether a write was done.
 """
 
-import json
 import os
 import pathlib
 import random
@@ -18,9 +17,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness import Connection  # noqa: E402  (one folder above)
 
 LEASE_MS = 300
-HEADERS = ("Content-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
-           "Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/local/dynamodb/aws4_request, SignedHeaders=host, "
-           "Signature=a\r\n")
 
 
 def key_of(counter):
@@ -34,11 +30,21 @@ def counted(item, counter, name, number):
     return {**key_of(counter), "value": {"N": str(value)}, "last": {"M": last}}
 
 
+class Api(Connection):
+    """A connection that ends if it is unknown whether a request was executed."""
+
+    def receive(self):
+        answer = super().receive()
+        if answer.status >= 500:
+            raise ConnectionError(answer.body)
+        return answer
+
+
 class Client:
     """The lock API. Subclasses define how items are read and written."""
 
     def __init__(self, socket, name):
-        self.api = Connection(socket)
+        self.api = Api(socket)
         self.name = name
 
     def acquire(self, counter):
@@ -50,12 +56,7 @@ class Client:
         self.api.call("Release", Session=grant["Session"], Secret=grant["Secret"], Grant=grant["Grant"])
 
     def tables(self, operation, grant, **members):
-        body = json.dumps(members).encode()
-        self.api.socket.sendall(
-            f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n{HEADERS}"
-            f"X-Rocklock-Session: {grant['Session']}:{grant['Secret']}\r\nX-Rocklock-Token: {grant['Token']}\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        return self.api.receive()
+        return self.api.call_tables(operation, members, grant)
 
 
 class Headers(Client):

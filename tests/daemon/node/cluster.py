@@ -1,5 +1,6 @@
 """A cluster: members of etcd and nodes of Rocklock, on this machine."""
 
+import base64
 import contextlib
 import http.client
 import json
@@ -9,8 +10,28 @@ import signal
 import subprocess
 import unittest
 
-from harness import PROGRAM, wait_until
+from harness import PROGRAM, Connection, wait_until
 from relayed import Relays, free_port
+
+
+# The prefix of the keys of the store.
+STORE = "/test/"
+
+
+def encoded(key):
+    return base64.b64encode(key.encode()).decode()
+
+
+def decoded(text):
+    return base64.b64decode(text)
+
+
+def ask_member(port, path, body, timeout_s=5):
+    """Sends a request to the JSON gateway of a member of etcd. Returns the response."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+    with contextlib.closing(connection):
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        return json.loads(connection.getresponse().read())
 
 
 def etcd_is_usable():
@@ -84,12 +105,16 @@ class Cluster(Relays):
             member.start()
         for member in self.members:
             wait_until(member.answers, f"{member.name} answers")
-        self.url = "etcd://" + ",".join(f"127.0.0.1:{member.port}" for member in self.members) + "/test"
+        self.url = "etcd://" + ",".join(f"127.0.0.1:{member.port}" for member in self.members) + STORE[:-1]
+
+    def url_for(self, _name):
+        """Returns the URL of the store for a node."""
+        return self.url
 
     def node(self, name, *options, ready=True, **more):
         """Starts a node, and waits until it serves or relays clients."""
         port = self.ports.setdefault(name, free_port())
-        node = self.daemon(name, "--store", self.url, "--node", name, "--peer-listen", f"127.0.0.1:{port}",
+        node = self.daemon(name, "--store", self.url_for(name), "--node", name, "--peer-listen", f"127.0.0.1:{port}",
                            "--lead-ttl", f"{self.ttl_s}s", *options, **more)
         node.name = name
         if ready:
@@ -104,12 +129,49 @@ class Cluster(Relays):
                    f"{node.name} is the manager")
         self.assertIsNone(node.process.poll(), node.log())
 
+    def manager(self):
+        """Returns the name of the node that is the manager, or None."""
+        for member in self.members:
+            with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+                found = ask_member(member.port, "/v3/kv/range", {"key": encoded(STORE + "lead")}, 1)
+                if "header" in found:
+                    return json.loads(decoded(found["kvs"][0]["value"]))["node"] if found.get("kvs") else None
+        return None
+
+    def wait_for_another_manager(self, name):
+        """Waits until another node has become the manager. Returns its name."""
+        return wait_until(lambda: self.manager() not in (None, name) and self.manager(), f"{name} is replaced")
+
     def acquire_at(self, node, resource, *options):
         """Acquires a lock through the node. Returns the grant, and an environment with its credentials."""
         done = self.at(node, "acquire", "--json", resource, *options)
         self.assertEqual(done.returncode, 0, done.stderr + node.log())
         grant = json.loads(done.stdout)
         return grant, {"ROCKLOCK_SESSION": f"{grant['Session']}:{grant['Secret']}"}
+
+    # ---- Tables, through one of the nodes ----
+
+    def call_tables(self, node, operation, **members):
+        """Calls DynamoDB's API at the node with this name, which must succeed."""
+        connection = Connection(self.folder / f"{node}.sock")
+        with contextlib.closing(connection):
+            answer = connection.call_tables(operation, members)
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer
+
+    def create_table(self, name, resource=None):
+        """Creates a table with the key `id`. Binds it to the resource, if one is given."""
+        manager = self.manager()
+        self.call_tables(manager, "CreateTable", TableName=name, BillingMode="PAY_PER_REQUEST",
+                         AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+                         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}])
+        if resource is None:
+            return
+        # The clients of a standby have no right to bind a table.
+        connection = Connection(self.folder / f"{manager}.sock")
+        with contextlib.closing(connection):
+            bound = connection.call("BindTable", TableName=name, Resource=resource)
+        self.assertEqual(bound.status, 200, bound.body)
 
     def pause(self, node):
         os.kill(node.process.pid, signal.SIGSTOP)

@@ -6,14 +6,13 @@ The number of faults is in RELAY_FAULTS; scripts/relay_faults runs more of them.
 import os
 import pathlib
 import random
-import select
 import signal
-import socket
 import threading
 import time
 
 import tap
 from harness import Connection, wait_until
+from proxy import TO_CLIENT, TO_TARGET, Proxy
 from relayed import Relays, free_port
 
 FAULTS = int(os.environ.get("RELAY_FAULTS", "6"))
@@ -21,47 +20,6 @@ SEED = int(os.environ.get("RELAY_SEED", "1"))
 LEASE_MS = 20_000
 # Each call must end with a result within this time after the last fault, which takes up to 8 s.
 MAX_CALL_S = 45
-
-
-class Proxy:
-    """Passes bytes between a relay and the manager. Can stop each direction, or reset all
-    connections."""
-
-    def __init__(self, target):
-        self.target = target
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.stopped = [False, False]
-        self.resets = 0
-        self.ends = False
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while not self.ends:
-            try:
-                near, _ = self.listener.accept()
-                far = socket.create_connection(("127.0.0.1", self.target))
-            except OSError:
-                continue
-            threading.Thread(target=self.serve, args=(near, far), daemon=True).start()
-
-    def serve(self, near, far):
-        ends = (near, far)
-        resets = self.resets
-        try:
-            while resets == self.resets and not self.ends:
-                watched = [end for end, stopped in zip(ends, self.stopped) if not stopped]
-                readable = select.select(watched, [], [], 0.02)[0] if watched else time.sleep(0.02) or []
-                for end in readable:
-                    data = end.recv(65536)
-                    if not data:
-                        return
-                    ends[1 - ends.index(end)].sendall(data)
-        except OSError:
-            pass
-        finally:
-            near.close()
-            far.close()
 
 
 class Worker(threading.Thread):
@@ -174,11 +132,14 @@ class Faults(Relays):
                 time.sleep(seconds)
                 victim.process.send_signal(signal.SIGCONT)
             elif fault == "reset":
-                proxy.resets += 1
+                proxy.reset()
             else:
-                proxy.stopped = ["relay" not in fault, "manager" not in fault]
+                if fault != "stop to relay":
+                    proxy.stop(TO_TARGET)
+                if fault != "stop to manager":
+                    proxy.stop(TO_CLIENT)
                 time.sleep(seconds)
-                proxy.stopped = [False, False]
+                proxy.resume()
         before = [worker.grants for worker in workers]
         wait_until(lambda: all(worker.grants > count + 2 for worker, count in zip(workers, before)),
                    "all workers get locks again")
@@ -187,7 +148,7 @@ class Faults(Relays):
         for worker in workers:
             worker.join(MAX_CALL_S + 10)
             self.assertFalse(worker.is_alive())
-        proxy.ends = True
+        proxy.close()
         self.assertEqual([problem for worker in workers for problem in worker.problems], [])
         print(f"# {FAULTS} faults, {sum(worker.grants for worker in workers)} grants, "
               f"{sum(worker.errors for worker in workers)} errors")
