@@ -54,7 +54,7 @@ class Faults:
 
     def begin_one(self):
         """Begins a fault that is drawn. Returns None if its subject already has a fault."""
-        kinds = {"kill node": 3, "pause node": 3, "kill member": 2, "pause member": 2, "stop the manager": 2,
+        kinds = {"kill node": 3, "pause node": 3, "kill member": 2, "pause member": 2, "stop the manager": 2, "yield": 2,
                  "stop ways": 2, "stop one direction": 2, "cut ways": 2, "stop link": 1, "stop link one way": 1,
                  "cut link": 1, "compact": 2}
         kind = self.random.choices(list(kinds), kinds.values())[0]
@@ -62,13 +62,13 @@ class Faults:
         name = self.random.choice(NODES)
         sort, function = {
             "kill node": ("process", self.kill_node), "pause node": ("process", self.pause_node),
-            "stop the manager": ("process", self.stop_manager),
+            "stop the manager": ("process", self.stop_manager), "yield": ("process", self.yield_role),
             "kill member": ("member", self.kill_member), "pause member": ("member", self.pause_member),
             "stop ways": ("ways", self.stop_ways), "stop one direction": ("ways", self.stop_direction),
             "cut ways": ("ways", self.cut_ways), "stop link": ("link", self.stop_link),
             "stop link one way": ("link", self.stop_link_direction), "cut link": ("link", self.cut_link),
             "compact": ("compaction", self.compact)}[kind]
-        if kind == "stop the manager":
+        if kind in ("stop the manager", "yield"):
             name = self.cluster.manager()
         if sort == "member":
             name = self.random.randrange(3)
@@ -115,6 +115,11 @@ class Faults:
                 node.stop(signal.SIGKILL)
             self.cluster.start_node(name)
         return (end,)
+
+    def yield_role(self, name, _seconds):
+        """The manager hands its role over. It fails if no other node can take it."""
+        self.cluster.start("node", "yield", environment={"ROCKLOCK_SOCKET": str(self.cluster.nodes[name].socket)})
+        return (lambda: None,)
 
     def pause_node(self, name, _seconds):
         node = self.cluster.nodes[name]

@@ -54,6 +54,8 @@ class Chain:
 
     def __init__(self, store):
         self.lead = store + b"lead"
+        # These keys are not part of the store.
+        self.nodes = store + b"node/"
         self.commit = store + b"commit"
         self.epoch = None
         self.number = 0
@@ -64,7 +66,7 @@ class Chain:
         """Adds a revision. `changes` are tuples of the key, the create revision (None if the key was
         deleted), and the value."""
         commits = [value for key, _, value in changes if key == self.commit]
-        if any(key != self.lead for key, _, _ in changes):
+        if any(key != self.lead and not key.startswith(self.nodes) for key, _, _ in changes):
             if len(commits) != 1:
                 self.problems.append(f"revision {revision} changes the store with {len(commits)} commits")
             else:

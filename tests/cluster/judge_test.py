@@ -75,7 +75,8 @@ class Commits(unittest.TestCase):
     def test_a_chain(self):
         begin = ((5, (LEAD, 5, b"")), (6, (LEAD, 5, b"ready")), (7, (DATA, 7, b""), commit(1, 5)))
         takeover = ((9, (LEAD, None, b"")), (10, (LEAD, 10, b"")))
-        self.assertEqual(self.problems(*begin, (8, commit(2, 5)), *takeover, (11, commit(3, 10))), [])
+        self.assertEqual(self.problems((4, (b"/s/node/a", 4, b"")), *begin, (8, commit(2, 5)), *takeover,
+                                       (11, commit(3, 10))), [])
         for revisions, said in (
                 (((8, commit(3, 5)),), "commit 3 follows 1"),
                 (((8, commit(1, 5)),), "commit 1 follows 1"),
