@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import shutil
+import subprocess
 import time
 
 import judge
@@ -22,8 +23,11 @@ from proxied_cluster import NODES, ProxiedCluster
 FIRST_SEED = int(os.environ.get("CLUSTER_SEED", "1"))
 SEEDS = int(os.environ.get("CLUSTER_SEEDS", "1"))
 SECONDS = float(os.environ.get("CLUSTER_SECONDS", "20")) * SLOWNESS
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The logs and the journal of a run that failed are copied to this folder.
 KEEP = os.environ.get("CLUSTER_KEEP")
+# A program that checks that the answers of all interfaces of all nodes have one order.
+HISTORY = os.environ["ROCKLOCK_HISTORY_TESTS"]
 COUNTERS = ["a", "b", "c", "d"]
 CLIENTS = 6
 
@@ -65,6 +69,21 @@ class Faulty(ProxiedCluster):
         self.clients = [*self.counters, *self.probes, Breaker("breaker", paths, self.journal, self.seed)]
         for client in self.clients:
             client.start()
+
+    def start_history(self):
+        """Starts clients that record a history for the search of an order. They end with their input."""
+        nodes = " ".join(f"{self.folder / name}.sock,{self.http_ports[name]}" for name in NODES)
+        return subprocess.Popen(
+            [HISTORY, "--run_test=clients_of_all_interfaces_see_one_order/through_the_nodes_of_a_cluster",
+             "--catch_system_errors=no", "--color_output=no"],
+            env={**os.environ, "ROCKLOCK_HISTORY_NODES": nodes, "ROCKLOCK_SOURCE_ROOT": str(ROOT)},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def judge_history(self):
+        """Returns the contradictions in the history."""
+        output, _ = self.history.communicate()
+        print("# " + output.replace("\n", "\n# "), flush=True)
+        return [] if self.history.returncode == 0 else [output]
 
     def stop_clients(self):
         for client in self.clients:
@@ -116,6 +135,9 @@ class Faulty(ProxiedCluster):
         self.create_table("probes")
         self.observer.start()
         self.start_clients()
+        self.create_table("orders", key="k")
+        self.history = self.start_history()
+        self.addCleanup(self.history.kill)
         end = boot_time() + SECONDS
         while boot_time() < end:
             self.disturb(min(end, boot_time() + self.faults.random.uniform(3, 10)))
@@ -129,7 +151,7 @@ class Faulty(ProxiedCluster):
     # ---- The verdict ----
 
     def judge_all(self):
-        problems = self.journal.problems + judge.find_contradictions(self.journal.grants, self.journal.writes)
+        problems = self.judge_history() + self.journal.problems + judge.find_contradictions(self.journal.grants, self.journal.writes)
         self.observer.await_quiet()
         problems += self.observer.problems + self.observer.chain.problems
         problems += self.find_differences()

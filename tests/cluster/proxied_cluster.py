@@ -23,6 +23,7 @@ class ProxiedCluster(Cluster):
         for name in NODES:
             self.ports[name] = free_port()
             self.links[name] = Proxy(self.ports[name])
+        self.http_ports = {name: free_port() for name in NODES}
         self.nodes = {}
         for name in NODES:
             self.start_node(name)
@@ -43,8 +44,8 @@ class ProxiedCluster(Cluster):
 
     def start_node(self, name):
         """Starts a node, and does not wait until it is ready."""
-        self.nodes[name] = self.node(name, "--peer-address", f"127.0.0.1:{self.links[name].port}", *self.options,
-                                     ready=False)
+        self.nodes[name] = self.node(name, "--peer-address", f"127.0.0.1:{self.links[name].port}",
+                                     "--http", f"127.0.0.1:{self.http_ports[name]}", *self.options, ready=False)
 
     def is_ready(self, node):
         self.assertIsNone(node.process.poll(), node.log())

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -165,6 +166,26 @@ boost::test_tools::assertion_result long_run_of_interfaces(boost::unit_test::tes
     return asked;
 }
 
+// The nodes of a cluster that another program runs: `socket,port` of each node, separated by
+// spaces.
+std::vector<DaemonAddress> nodes_given() {
+    const char* text = std::getenv("ROCKLOCK_HISTORY_NODES");
+    std::vector<DaemonAddress> nodes;
+    std::istringstream words(text != nullptr ? text : "");
+    for (std::string word; words >> word;) {
+        const auto comma = word.find(',');
+        nodes.push_back(
+            {word.substr(0, comma), static_cast<std::uint16_t>(std::stoi(word.substr(comma + 1)))});
+    }
+    return nodes;
+}
+
+boost::test_tools::assertion_result has_nodes(boost::unit_test::test_unit_id /*id*/) {
+    boost::test_tools::assertion_result given(!nodes_given().empty());
+    given.message() << "tests/cluster/faults_test.py runs it";
+    return given;
+}
+
 constexpr std::array<std::size_t, 3> numbers_of_clients{4, 8, 16};
 const std::vector<std::string> with_tcp{"--http", "127.0.0.1:0"};
 
@@ -217,6 +238,28 @@ BOOST_AUTO_TEST_CASE(in_a_long_run, *boost::unit_test::precondition(long_run_of_
         totals.add(history);
     }
     totals.print("");
+}
+
+// Ends when the standard input ends.
+BOOST_AUTO_TEST_CASE(through_the_nodes_of_a_cluster, *boost::unit_test::precondition(has_nodes)) {
+    std::atomic<bool> stop = false;
+    std::jthread reader([&] {
+        while (std::cin.get() != std::char_traits<char>::eof()) {
+        }
+        stop = true;
+    });
+    MixedRun run{.addresses = nodes_given(), .clients = 6, .operations = 60'000};
+    run.seed = std::random_device{}();
+    run.takeovers = true;
+    run.stop = &stop;
+    std::atomic<std::size_t> done = 0;
+    const History history = run_mixed_clients(run, done);
+    judge(history, run.seed);
+    // An acknowledged grant that was lost would show here.
+    BOOST_TEST(count(history, Verb::release, Observed::not_held) == 0U);
+    Totals totals;
+    totals.add(history);
+    totals.print(" through the nodes of a cluster");
 }
 
 BOOST_AUTO_TEST_CASE(through_a_relay_in_a_long_run,

@@ -37,17 +37,24 @@ constexpr std::array<Interface, 3> interfaces{Interface::frames, Interface::http
 // attempts.
 constexpr std::chrono::seconds repeat_timeout{60};
 constexpr milliseconds repeat_pause{2};
+// A client of frames does not show that it has repeated a request after a takeover. A call that
+// takes no longer than this was not repeated: the node must first notice that its link or the
+// manager has ended, and connect to the manager.
+constexpr milliseconds max_call_without_repeat{20};
 
 bool is_lost(const Error& error) {
     return error.code == ErrorCode::unreachable || error.code == ErrorCode::indeterminate ||
-           error.code == ErrorCode::closing;
+           error.code == ErrorCode::closing || error.code == ErrorCode::not_the_manager;
 }
 
 // A client's connections, one of each kind.
 class Connections {
 public:
-    Connections(DaemonAddress address, const std::atomic<unsigned>* kills)
-        : address_(std::move(address)), kills_(kills), repeats_(kills != nullptr) {}
+    Connections(DaemonAddress address, const MixedRun& run)
+        : address_(std::move(address)),
+          kills_(run.kills),
+          takeovers_(run.takeovers),
+          repeats_(run.kills != nullptr || run.takeovers) {}
 
     // Closes a connection after all of its responses were read. The next call connects again.
     void drop(Interface which) {
@@ -80,7 +87,12 @@ public:
     bool call(Operation& operation, const SessionInfo& session, const Body& body, Interface over) {
         operation.called = moment();
         bool repeated = call_once(operation, session, body, over, false);
-        if (kills_ == nullptr || is_durable(operation)) return repeated;
+        if (!repeats_ || is_durable(operation)) return repeated;
+        if (takeovers_) {
+            await_durability(session, body);
+            operation.returned = moment();
+            return repeated;
+        }
         while (!confirm()) repeated = call_once(operation, session, body, over, true);
         operation.returned = moment();
         return repeated;
@@ -119,8 +131,11 @@ private:
     bool call_once(Operation& operation, const SessionInfo& session, const Body& body,
                    Interface over, bool again) {
         kills_before_ = kills();
+        const auto began = std::chrono::steady_clock::now();
         const auto repeated = [&](int attempts) {
-            return again || attempts > 1 || kills_before_ % 2 == 1 || kills() != kills_before_;
+            return again || attempts > 1 || kills_before_ % 2 == 1 || kills() != kills_before_ ||
+                   (takeovers_ && over == Interface::frames &&
+                    std::chrono::steady_clock::now() - began > max_call_without_repeat);
         };
         int attempts = 0;
         until_answered([&] {
@@ -152,14 +167,43 @@ private:
         return operation.verb != Verb::release && operation.verb != Verb::close;
     }
 
-    // Writes an item, which makes all earlier decisions of the manager durable. Returns whether no
-    // daemon was killed since the last call.
-    bool confirm() {
+    // Writes an item, which makes all earlier decisions of the manager durable.
+    void write_confirmation() {
         until_answered([&] {
             return post(Interface::http_on_unix, std::string(dynamodb_target) + "PutItem",
                         R"({"TableName":"orders","Item":{"k":{"S":"confirmed"}}})", {})
                 .has_value();
         });
+    }
+
+    // Repeats a release or a close until the response shows that an earlier request had its effect,
+    // although a write was confirmed in between. If a manager that was replaced has lost the
+    // effect, the next manager reports that it has released the grant or closed the session now.
+    template <typename Body>
+    void await_durability(const SessionInfo& session, const Body& body) {
+        const Call call{body, session.secret, std::nullopt, false};
+        for (bool had_effect = false; !had_effect;) {
+            write_confirmation();
+            until_answered([&] {
+                const auto answer =
+                    post(Interface::http_on_unix,
+                         std::string(target_prefix) + std::string(verb_name(call.body)),
+                         write_call(call), {});
+                if (!answer) return false;
+                const Result<Reply> reply = answer->status == 200
+                                                ? read_reply(call.body, answer->body)
+                                                : Result<Reply>(read_error(answer->body));
+                const auto* released = reply ? std::get_if<Released>(&*reply) : nullptr;
+                had_effect =
+                    !reply || (released != nullptr && released->outcome != Outcome::released);
+                return true;
+            });
+        }
+    }
+
+    // Returns whether no daemon was killed since the last call.
+    bool confirm() {
+        write_confirmation();
         return kills_before_ % 2 == 0 && kills() == kills_before_;
     }
 
@@ -233,6 +277,7 @@ private:
 
     DaemonAddress address_;
     const std::atomic<unsigned>* kills_;
+    bool takeovers_;
     bool repeats_;
     // The number of kills at the beginning of the last call.
     unsigned kills_before_ = 0;
@@ -256,13 +301,12 @@ public:
     MixedClient(Shared& shared, std::size_t number)
         : shared_(shared),
           random_(shared.run.seed + static_cast<unsigned>(number)),
-          connections_(shared.run.addresses[number % shared.run.addresses.size()],
-                       shared.run.kills) {
+          connections_(shared.run.addresses[number % shared.run.addresses.size()], shared.run) {
         open();
     }
 
     History run(std::size_t operations) {
-        while (history_.size() < operations) step();
+        while (history_.size() < operations && !stopped()) step();
         close();
         return std::move(history_);
     }
@@ -274,6 +318,7 @@ private:
         Mode mode = Mode::write;
     };
 
+    bool stopped() const { return shared_.run.stop != nullptr && *shared_.run.stop; }
     unsigned below(unsigned limit) { return static_cast<unsigned>(random_() % limit); }
     bool one_in(unsigned limit) { return below(limit) == 0; }
     Mode any_mode() { return one_in(2) ? Mode::read : one_in(2) ? Mode::write : Mode::exclusive; }
@@ -324,7 +369,8 @@ private:
 
     // The id lets a client that repeats a request get the result of the first one.
     std::string request_id() {
-        return shared_.run.kills != nullptr ? std::to_string(++requests_) : std::string();
+        return shared_.run.kills != nullptr || shared_.run.takeovers ? std::to_string(++requests_)
+                                                                     : std::string();
     }
 
     void acquire(std::uint32_t resource) {

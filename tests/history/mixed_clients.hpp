@@ -32,6 +32,10 @@ struct MixedRun {
     // answer was lost until it has an answer. The number must be incremented before each kill, and
     // again when the daemon accepts connections.
     const std::atomic<unsigned>* kills = nullptr;
+    // Another node can become the manager at any time, and clients repeat requests as with `kills`.
+    bool takeovers = false;
+    // If not null, the clients end when it becomes true.
+    const std::atomic<bool>* stop = nullptr;
 };
 
 // Creates the table to which the clients write.

@@ -159,12 +159,12 @@ class Cluster(Relays):
         self.assertEqual(answer.status, 200, answer.body)
         return answer
 
-    def create_table(self, name, resource=None):
-        """Creates a table with the key `id`. Binds it to the resource, if one is given."""
+    def create_table(self, name, resource=None, key="id"):
+        """Creates a table. Binds it to the resource, if one is given."""
         manager = self.manager()
         self.call_tables(manager, "CreateTable", TableName=name, BillingMode="PAY_PER_REQUEST",
-                         AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-                         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}])
+                         AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
+                         KeySchema=[{"AttributeName": key, "KeyType": "HASH"}])
         if resource is None:
             return
         # The clients of a standby have no right to bind a table.
