@@ -219,6 +219,58 @@ BOOST_AUTO_TEST_CASE(to_a_request_that_cannot_be_repeated_is_indeterminate) {
     BOOST_TEST(failure_of(database.break_grant(GrantId{1}, "root", "why")) == "indeterminate");
 }
 
+// Another node has become the manager. It is unknown whether the old one executed the request.
+BOOST_AUTO_TEST_CASE(by_a_replaced_manager_is_requested_from_the_new_one) {
+    std::string first;
+    std::string second;
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        its.answer(thirty_seconds());
+        first = std::get<Acquire>(its.next()->body).request_id;
+        its.refuse(Error(ErrorCode::not_the_manager, "another node is the manager"));
+        its.hang_up();
+        its.accept();
+        second = std::get<Acquire>(its.next()->body).request_id;
+        its.reply(grant_of(5, "a"));
+        while (its.next()) its.reply(Released{});
+    });
+    {
+        Database database = Database::connect(daemon.path(), soon()).value();
+        Session session = database.open_session("ann", by_hand()).value();
+        Guard guard = session.acquire("a").value();
+        BOOST_TEST((guard.id() == GrantId{5}));
+        guard.detach();
+        session.detach();
+    }
+    BOOST_TEST(!first.empty());
+    BOOST_TEST(first == second);
+}
+
+BOOST_AUTO_TEST_CASE(by_a_replaced_manager_is_indeterminate_if_it_cannot_be_requested_again) {
+    int breaks = 0;
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        its.next();
+        ++breaks;
+        its.refuse(Error(ErrorCode::not_the_manager, "another node is the manager"));
+        its.hang_up();
+        its.accept();
+        while (auto call = its.next()) {
+            breaks += std::holds_alternative<Break>(call->body) ? 1 : 0;
+            its.reply(thirty_seconds());
+        }
+    });
+    {
+        Database database = Database::connect(daemon.path(), soon()).value();
+        BOOST_TEST(failure_of(database.break_grant(GrantId{1}, "root", "why")) == "indeterminate");
+        // The client is connected again when this call has returned.
+        Session session = database.open_session("ann", by_hand()).value();
+        session.detach();
+    }
+    daemon.join();
+    BOOST_TEST(breaks == 1);
+}
+
 // The daemon cannot have executed a request that it has not read (P3).
 BOOST_AUTO_TEST_CASE(to_a_request_that_was_never_read_is_not_indeterminate) {
     std::optional<Call> asked;

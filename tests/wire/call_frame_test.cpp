@@ -351,6 +351,18 @@ BOOST_AUTO_TEST_CASE(of_every_code_keeps_its_facts) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(of_a_store_on_etcd_names_the_manager) {
+    for (const auto* const address : {"n2.example:7070", ""}) {
+        Error error(ErrorCode::not_the_manager, "another node");
+        error.manager = ManagerNode{"n2", address};
+        std::string bytes;
+        append_refusal(bytes, 3, error);
+        const Error read = read_refusal_frame(only_frame(bytes).body);
+        BOOST_TEST((read.code == ErrorCode::not_the_manager));
+        BOOST_TEST((read.manager == error.manager));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(that_is_malformed_is_still_an_error) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         std::string bytes;

@@ -515,6 +515,20 @@ BOOST_AUTO_TEST_CASE(reports_the_policy_that_refuses_a_steal_and_the_time_to_ret
     BOOST_TEST((read.retry_after == 6ms));
 }
 
+BOOST_AUTO_TEST_CASE(of_a_store_on_etcd_names_the_manager) {
+    Error error(ErrorCode::not_the_manager, "another node");
+    error.manager = ManagerNode{"n2", "n2.example:7070"};
+    const auto json = write_error(error);
+    BOOST_TEST(json.find(R"("__type":"rocklock#NotTheManagerException")") != std::string::npos);
+    BOOST_TEST(json.find(R"("ManagerNode":"n2")") != std::string::npos, json);
+    const auto read = read_error(json);
+    BOOST_TEST((read.code == ErrorCode::not_the_manager));
+    BOOST_TEST((read.manager == error.manager));
+    error.manager->address.clear();
+    BOOST_TEST((read_error(write_error(error)).manager == error.manager));
+    BOOST_TEST(!read_error(write_error(Error(ErrorCode::not_the_manager, ""))).manager);
+}
+
 BOOST_AUTO_TEST_CASE(that_reports_an_expiry_has_its_time) {
     Error error(ErrorCode::session_expired, "over");
     error.ended = Ending{Outcome::expired, "", "", WallTime{4ms}};
