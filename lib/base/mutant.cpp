@@ -63,6 +63,13 @@ constexpr std::array mutants{
     Known{Mutant::commit_number_not_compared, "commit_number_not_compared"},
     Known{Mutant::read_not_confirmed, "read_not_confirmed"},
     Known{Mutant::part_counts_as_batch, "part_counts_as_batch"},
+    Known{Mutant::batch_not_resumed, "batch_not_resumed"},
+    Known{Mutant::first_write_kept, "first_write_kept"},
+    Known{Mutant::snapshot_not_recognized, "snapshot_not_recognized"},
+    Known{Mutant::unknown_commit_applied, "unknown_commit_applied"},
+    Known{Mutant::copy_lacks_last_commits, "copy_lacks_last_commits"},
+    Known{Mutant::deadlines_of_another_boot, "deadlines_of_another_boot"},
+    Known{Mutant::confirmed_too_early, "confirmed_too_early"},
 };
 
 constexpr Mutant none{0};

@@ -117,6 +117,22 @@ enum class Mutant : std::uint8_t {
     read_not_confirmed = 48,
     // A large batch whose parts are not all stored in etcd is applied by the next manager.
     part_counts_as_batch = 49,
+    // A large batch that is committed, but of which not all writes were applied, is not completed
+    // by
+    // the next manager.
+    batch_not_resumed = 50,
+    // Several writes of one key in a transaction are combined to the first one.
+    first_write_kept = 51,
+    // A restored snapshot of etcd is not recognized.
+    snapshot_not_recognized = 52,
+    // A manager applies a transaction of which it does not know the outcome to its copy.
+    unknown_commit_applied = 53,
+    // A new manager loads its copy without the last commits of the old one.
+    copy_lacks_last_commits = 54,
+    // The deadlines in a store are used as they are, even if they are times of another machine.
+    deadlines_of_another_boot = 55,
+    // An answer is confirmed by a commit that was enqueued before the request arrived.
+    confirmed_too_early = 56,
 };
 
 #ifdef ROCKLOCK_MUTANTS

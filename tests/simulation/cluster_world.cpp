@@ -206,15 +206,28 @@ void ClusterWorld::write_item(LockManager& manager, SteppedStorage& storage) {
 }
 
 void ClusterWorld::write_large_batch() {
-    say("a large batch");
-    count_kind("write: a large batch");
+    // A batch with large values is stored in several parts.
+    const bool in_parts = random_.percent(10);
+    const std::string padding(in_parts ? 9'000 : 0, 'x');
+    say(in_parts ? "a large batch in parts" : "a large batch");
+    count_kind(in_parts ? "write: a large batch in parts" : "write: a large batch");
     ++large_version_;
     Batch batch;
     for (std::size_t i = 0; i < large_batch_writes; ++i) {
         batch.writes.push_back(
-            {Family::items, "large/" + std::to_string(i), value_of(large_version_)});
+            {Family::items, "large/" + std::to_string(i), value_of(large_version_) + padding});
     }
     storage_->enqueue(std::move(batch), Durability::durable, nullptr);
+    if (random_.percent(50)) return;
+    // The manager fails at one of the transactions of the batch.
+    auto& node = cluster_.node(nodes_[current_].name);
+    node.plan_none();
+    node.fail_next({EtcdFault::none, EtcdRequest::txn}, static_cast<unsigned>(random_.below(5)));
+    node.fail_next({random_.pick(std::vector{EtcdFault::request_lost, EtcdFault::answer_lost}),
+                    EtcdRequest::txn});
+    node.fail_next({EtcdFault::io_error, EtcdRequest::txn});
+    if (!storage_->pump()) count_kind("write: a large batch was interrupted");
+    node.plan_none();
 }
 
 // ---- The replaced manager ----

@@ -138,6 +138,8 @@ const char* const required_of_clusters[] = {
     "write: committed",
     "write: refused by the manager",
     "write: a large batch",
+    "write: a large batch in parts",
+    "write: a large batch was interrupted",
     "quiet: everything compared",
     nullptr,
 };

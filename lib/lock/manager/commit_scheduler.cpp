@@ -46,7 +46,7 @@ CommitDependency CommitScheduler::enqueue_deferred(Batch batch) {
 }
 
 CommitDependency CommitScheduler::current() {
-    if (!must_confirm_) return earlier();
+    if (!must_confirm_ || mutated(Mutant::confirmed_too_early)) return earlier();
     last_ = storage_.enqueue(Batch{}, Durability::durable);
     last_durable_ = last_;
     last_kept_ = last_;

@@ -112,7 +112,8 @@ Result<void> LockManager::Core::recover() {
     facts.restored = options.restored || copy->has_value() || storage.restored();
     // Deadlines are exact if the machine has not been rebooted, unless renewals may have been lost
     // because of a failed sync.
-    facts.exact = !boot_id.empty() && boot_id == boot.boot_id && !storage.suspect() &&
+    const bool same_boot = boot_id == boot.boot_id || mutated(Mutant::deadlines_of_another_boot);
+    facts.exact = !boot_id.empty() && same_boot && !storage.suspect() &&
                   !mutated(Mutant::lease_restarts_on_same_boot);
     facts.boot_epoch = facts.exact ? boot.epoch : boot.epoch + 1;
     if (!*marks || facts.restored) facts.token_floor = token_floor(facts.now.wall);

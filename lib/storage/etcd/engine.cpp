@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -56,7 +57,9 @@ Result<void> EtcdEngine::continue_after(const std::optional<std::string>& commit
                                              "by another program?");
     }
     last_ = *record;
-    return last_.kind == CommitRecord::Kind::plain ? Result<void>() : resume_parts();
+    if (last_.kind == CommitRecord::Kind::plain) return {};
+    if (last_.kind == CommitRecord::Kind::applying && mutated(Mutant::batch_not_resumed)) return {};
+    return resume_parts();
 }
 
 Result<std::optional<std::uint64_t>> EtcdEngine::version(Family family, std::string_view key) {
@@ -73,6 +76,7 @@ Result<void> EtcdEngine::write(std::span<Batch* const> batches, bool /*sync*/) {
     auto operations = fold(layout_, batches);
     auto done = fits(operations) ? commit(std::move(operations), next_record())
                                  : write_in_parts(operations);
+    if (!done && mutated(Mutant::unknown_commit_applied)) std::ignore = apply(batches);
     return done ? apply(batches) : done;
 }
 

@@ -13,6 +13,7 @@
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/fork.hpp"
+#include "base/mutant.hpp"
 #include "storage/etcd/catch_up.hpp"
 #include "storage/etcd/copy.hpp"
 #include "storage/etcd/engine.hpp"
@@ -152,6 +153,9 @@ Result<void> EtcdStorage::open(const EtcdOptions& options) {
     }
     leadership_->start([this](const Error& error) { group_.fail(error); });
     CopyPosition position{won->cluster_id, layout_.prefix(), won->revision, won->commit};
+    if (mutated(Mutant::copy_lacks_last_commits)) {
+        position.revision = std::max(position.revision - 3, Revision{1});
+    }
     if (auto done = catch_up(*client_, layout_, position, *copy_); !done) return done;
     if (auto done = engine_.continue_after(won->commit); !done) return done;
     cluster_id_ = won->cluster_id;
@@ -193,6 +197,7 @@ Result<void> EtcdStorage::check_origin() {
     const auto stored = storage().get(Family::meta, origin_key);
     if (!stored) return stored.error();
     restored_ = !*stored || **stored != *origin(version_of(**stored)).value;
+    if (mutated(Mutant::snapshot_not_recognized)) restored_ = false;
     return {};
 }
 

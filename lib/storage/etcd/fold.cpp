@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/mutant.hpp"
+
 namespace rocklock::etcd {
 
 std::vector<Operation> fold(const Layout& layout, std::span<Batch* const> batches) {
@@ -17,7 +19,7 @@ std::vector<Operation> fold(const Layout& layout, std::span<Batch* const> batche
                                               : Operation(DeleteRange{std::move(key), {}});
             if (added) {
                 operations.push_back(std::move(operation));
-            } else {
+            } else if (!mutated(Mutant::first_write_kept)) {
                 operations[found->second] = std::move(operation);
             }
         }
