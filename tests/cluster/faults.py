@@ -54,12 +54,20 @@ class Faults:
 
     def begin_one(self):
         """Begins a fault that is drawn. Returns None if its subject already has a fault."""
-        kinds = {"kill node": 3, "pause node": 3, "kill member": 2, "pause member": 2, "stop the manager": 2, "yield": 2,
-                 "stop ways": 2, "stop one direction": 2, "cut ways": 2, "stop link": 1, "stop link one way": 1,
-                 "cut link": 1, "compact": 2}
+        kinds = {"kill node": 3, "pause node": 3, "kill member": 2, "pause member": 2, "stop the manager": 2,
+                 "yield": 2, "stop ways": 2, "stop one direction": 2, "cut ways": 2, "stop link": 1,
+                 "stop link one way": 1, "cut link": 1, "compact": 2}
         kind = self.random.choices(list(kinds), kinds.values())[0]
-        seconds = self.random.choice(DURATIONS_S) * self.random.uniform(0.5, 1)
-        name = self.random.choice(NODES)
+        name = self.cluster.manager() if kind in ("stop the manager", "yield") else self.random.choice(NODES)
+        return self.begin(kind, name, self.random.choice(DURATIONS_S) * self.random.uniform(0.5, 1))
+
+    def begin_at_manager(self):
+        """Begins a long fault that can require another manager."""
+        kind = self.random.choice(("kill node", "pause node", "stop ways", "cut ways", "stop one direction",
+                                   "kill member", "pause member"))
+        return self.begin(kind, self.cluster.manager(), DURATIONS_S[-1])
+
+    def begin(self, kind, name, seconds):
         sort, function = {
             "kill node": ("process", self.kill_node), "pause node": ("process", self.pause_node),
             "stop the manager": ("process", self.stop_manager), "yield": ("process", self.yield_role),
@@ -68,8 +76,6 @@ class Faults:
             "cut ways": ("ways", self.cut_ways), "stop link": ("link", self.stop_link),
             "stop link one way": ("link", self.stop_link_direction), "cut link": ("link", self.cut_link),
             "compact": ("compaction", self.compact)}[kind]
-        if kind in ("stop the manager", "yield"):
-            name = self.cluster.manager()
         if sort == "member":
             name = self.random.randrange(3)
         subject = (sort, "any" if sort == "member" else name)

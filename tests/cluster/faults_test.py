@@ -4,6 +4,7 @@ and guarded items through all nodes.
 The suite runs one seed for a short time; scripts/cluster_faults runs many of them for longer.
 """
 
+import json
 import os
 import pathlib
 import random
@@ -60,6 +61,12 @@ class Faulty(ProxiedCluster):
     def items(self, node):
         found = self.call_tables(node, "Scan", TableName=TABLE, ConsistentRead=True)
         return {item["id"]["S"]: item for item in found.json["Items"]}
+
+    def shown(self, node):
+        """Returns the items and the locks with long leases, as a node shows them."""
+        rows = [json.loads(line) for line in self.at(self.nodes[node], "ls", "--json").stdout.splitlines()]
+        return self.items(node), sorted((row["Resource"], row["Grant"], row["Token"]) for row in rows
+                                        if row["RemainingMs"] > 100_000)
 
     def start_clients(self):
         paths = [self.folder / f"{name}.sock" for name in NODES]
@@ -119,10 +126,8 @@ class Faulty(ProxiedCluster):
         self.all_answer.append(max(self.first_answers(ended)) - ended)
 
     def one_fault(self):
-        """A fault while all else works. Measures when a node answers."""
-        fault = None
-        while fault is None:
-            fault = self.faults.begin_one()
+        """A fault while all else works. Measures when a node answers to a request that was sent later."""
+        fault = wait_until(self.faults.begin_at_manager, "there is a manager")
         wait_until(lambda: any(self.first_answers(fault.began)) or self.faults.update(), f"{fault}: a node answers")
         answers = [answer for answer in self.first_answers(fault.began) if answer]
         self.any_answer.append((min(answers) - fault.began, str(fault)))
@@ -166,18 +171,21 @@ class Faulty(ProxiedCluster):
         self.assertEqual(problems[:20], [], f"seed {self.seed}, {len(problems)} problems")
 
     def find_differences(self):
-        """All nodes show the same items, as does the next manager, and no write was lost."""
-        shown = [self.items(name) for name in NODES]
+        """All nodes show the same items and locks, as does the next manager, and no write was lost."""
         manager = self.manager()
+        for name in NODES:
+            self.acquire_at(self.nodes[name], f"long/{name}", "--lease", "1h")
+        shown = [self.shown(name) for name in NODES]
+        self.assertEqual(len(shown[0][1]), len(NODES))
         self.faults.end_all()
         end, = self.faults.stop_manager(manager, 0)
         end()
         wait_until(lambda: self.is_ready(self.nodes[manager]), "the node is ready again")
-        shown += [self.items(name) for name in NODES]
-        problems = [] if all(items == shown[0] for items in shown) else [f"the nodes show different items: {shown}"]
+        shown += [self.shown(name) for name in NODES]
+        problems = [] if all(each == shown[0] for each in shown) else [f"the nodes show different data: {shown}"]
         counters = {name: (int(item["value"]["N"]), {client: int(number["N"])
                                                      for client, number in item["last"]["M"].items()})
-                    for name, item in shown[0].items()}
+                    for name, item in shown[0][0].items()}
         loss = find_loss(counters, {counter.name: counter.tries for counter in self.counters})
         return problems + ([loss] if loss else [])
 

@@ -33,6 +33,8 @@ class Grants(unittest.TestCase):
                    ([released, grant(2, 2, 3.9, 20)],), ([broken, grant(2, 2, 3.9, 20)],))
         self.check(judge.find_two_holders, ([released, grant(2, 2, 4, 20)],))
         self.check(judge.find_two_holders, ([broken, grant(2, 2, 4, 20)],))
+        # The response to the first request has arrived after the end of its grant.
+        self.check(judge.find_two_holders, ([grant(1, 0, 12, 10), grant(2, 5, 11, 20)],))
         # The second holder has ended before the third one begins, but the first one has not.
         self.check(judge.find_two_holders, ([],), ([first, grant(2, 5, 11, 12), grant(3, 11, 11.5, 14)],))
         other = grant(2, 2, 3, 20)
