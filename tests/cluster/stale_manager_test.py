@@ -2,7 +2,8 @@
 
 In each round, holders write under their locks when the manager is paused. Another node takes over, and
 gives the locks to other clients, which write. Writes of the first holders wait in the sockets of the
-paused manager, and are sent to all nodes before and after it continues. None of them may succeed.
+paused manager, and are sent to all nodes before and after it continues. None of them may succeed, and no
+node may then show an earlier value.
 
 The number of these writes is in STALE_WRITES; scripts/stale --cluster sends more of them.
 """
@@ -46,12 +47,13 @@ class Stale(Cluster):
         self.create_table("orders", "orders/{id}")
         self.results = {"refused": 0, "without a response": 0}
         self.in_time = 0
+        self.reads = 0
         rounds = 0
         while sum(self.results.values()) < WRITES:
             rounds += 1
             self.play(rounds)
         print(f"# {rounds} managers paused, {self.in_time} writes before the takeover; stale writes: " +
-              ", ".join(f"{count} {result}" for result, count in self.results.items()), flush=True)
+              ", ".join(f"{count} {result}" for result, count in self.results.items()) + f"; {self.reads} reads answered", flush=True)
         self.assertGreater(self.in_time, 0)
         self.assertGreater(self.results["refused"], WRITES / 2)
 
@@ -73,7 +75,11 @@ class Stale(Cluster):
             self.assertEqual(self.write(holder, others[0], f"later {number}"), "done")
         for name in others:
             self.write_stale(holders, name, number)
+        # These reads also wait in the sockets of the paused manager.
+        reading = [self.send_read(holder, paused) for holder in holders]
         self.resume(self.nodes[paused])
+        for connection in reading:
+            self.check_read(connection, f"later {number}")
         for name in NODES:
             self.write_stale(holders, name, number)
         for connection in waiting:
@@ -104,6 +110,20 @@ class Stale(Cluster):
                     holder.send(connection, "early")
                     self.assertEqual(connection.receive().status, 200)
                     self.in_time += 1
+
+    def send_read(self, holder, name):
+        connection = Connection(self.nodes[name].socket)
+        connection.send_tables("GetItem", {"TableName": "orders", "Key": {"id": {"S": holder.id}},
+                                           "ConsistentRead": True})
+        return connection
+
+    def check_read(self, connection, value):
+        """The read returns the value, or has no response."""
+        with contextlib.closing(connection), contextlib.suppress(OSError):
+            answer = connection.receive()
+            self.reads += 1
+            if answer.status < 500:
+                self.assertEqual(answer.json.get("Item", {}).get("by"), {"S": value}, answer.body)
 
     def wait_until_answered(self, node):
         self.acquire_at(node, f"free{time.monotonic()}")
