@@ -8,7 +8,7 @@ import tap
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"
 # The other scripts pass unknown options on, or have none.
-WITH_OPTIONS = ("crash", "demo", "linearize", "serialise", "setup", "stale")
+WITH_OPTIONS = ("crash", "demo", "demo-cluster", "linearize", "serialise", "setup", "stale")
 
 
 class Usage(unittest.TestCase):
