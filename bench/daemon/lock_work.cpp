@@ -1,6 +1,7 @@
 #include "daemon/lock_work.hpp"
 
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "daemon/drive.hpp"
@@ -9,6 +10,12 @@ namespace rocklock::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// The last release of a lock that all clients share.
+struct HandOff {
+    std::optional<Clock::time_point> released_at;
+    Latencies times;
+};
 
 struct Worker {
     std::unique_ptr<LockClient> client;
@@ -20,6 +27,8 @@ struct Worker {
     Clock::time_point asked_at;
     std::uint64_t pairs = 0;
     Latencies latencies;
+    // Null if the clients do not share a lock, or run in several threads.
+    HandOff* hand_off = nullptr;
 
     // If `stop` is true, a client that holds the lock still releases it, so that no other client
     // waits forever.
@@ -31,7 +40,12 @@ struct Worker {
         gives_back = asked && !gives_back;
         asked = true;
         if (gives_back) {
-            latencies.record(Clock::now() - asked_at);
+            const auto now = Clock::now();
+            latencies.record(now - asked_at);
+            if (hand_off != nullptr) {
+                if (hand_off->released_at) hand_off->times.record(now - *hand_off->released_at);
+                hand_off->released_at = now;
+            }
             client->give_back(resource);
         } else {
             asked_at = Clock::now();
@@ -52,10 +66,12 @@ LockRun measure_locks(const ConnectLocks& connect, Wanted wanted, std::size_t cl
                       std::size_t threads, std::chrono::milliseconds duration) {
     std::vector<Worker> workers(clients);
     std::vector<Work> all;
+    HandOff hand_off;
     for (std::size_t i = 0; i < clients; ++i) {
         Worker& worker = workers[i];
         worker.client = connect();
         worker.waits = wanted == Wanted::the_same;
+        if (worker.waits && threads == 1) worker.hand_off = &hand_off;
         worker.resource = worker.waits ? "one" : "bench/" + std::to_string(i);
         all.push_back({worker.client.get(), [&worker](bool stop) { return worker.proceed(stop); }});
     }
@@ -65,6 +81,7 @@ LockRun measure_locks(const ConnectLocks& connect, Wanted wanted, std::size_t cl
         run.pairs.push_back(worker.pairs);
         run.waits.add(worker.latencies);
     }
+    run.hand_offs = hand_off.times;
     return run;
 }
 

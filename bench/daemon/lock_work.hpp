@@ -26,6 +26,8 @@ struct LockRun {
     std::vector<std::uint64_t> pairs;
     // The times from each request to its grant.
     Latencies waits;
+    // With Wanted::the_same and one thread: the times from each release to the next grant.
+    Latencies hand_offs;
 
     double pairs_a_second() const;
 };

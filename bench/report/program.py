@@ -162,7 +162,7 @@ class _Listener:
         if status != 0:
             return "\n".join([_ending(status) + (":" if self.said else ""), *self.said])
         scenario = self.found.find(self.name)
-        if not self.wrong and not (scenario and (scenario.rows or scenario.steps or any(
+        if not self.wrong and not (scenario and (scenario.rows or scenario.steps or scenario.left_out or any(
                 chart.points for chart in scenario.charts))):
             return "it reported no results"
         return self.wrong

@@ -26,6 +26,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAVED = ROOT / "docs/benchmarks"
 SCENARIOS = ROOT / "build/bench/bench_scenarios"
 ROCKLOCK = ROOT / "build/daemon/rocklock"
+# The scenario of a cluster, which has a program of its own, and the clients that it runs.
+CLUSTER = ROOT / "bench/cluster/run.py"
+CLUSTER_CLIENTS = ROOT / "build/bench/bench_cluster"
 # The defaults. --quick has its own.
 DEFAULTS = {"rounds": 5, "seconds": 0.3}
 # The options that cannot be combined with --from.
@@ -178,7 +181,7 @@ def build():
     the time.
     """
     words = [str(ROOT / "scripts/build")]
-    for made in (SCENARIOS, ROCKLOCK):
+    for made in (SCENARIOS, ROCKLOCK, CLUSTER_CLIENTS):
         words += ["--target", str(made.relative_to(ROOT / "build"))]
     done = subprocess.run([*words, "--unity=on", "-Dunity_size=12"], stdin=subprocess.DEVNULL,
                           stdout=sys.stderr, check=False)
@@ -198,7 +201,8 @@ def chosen(names, known):
 
 
 def command(arguments, name, place):
-    words = [str(arguments.scenarios or SCENARIOS), "--program", str(ROCKLOCK),
+    own = CLUSTER if name == "cluster" else SCENARIOS
+    words = [str(arguments.scenarios or own), "--program", str(ROCKLOCK),
              "--directory", str(place)]
     if arguments.quick:
         words.append("--quick")
@@ -324,7 +328,9 @@ def known_scenarios(arguments):
             print("Building first, which takes some minutes.", file=sys.stderr, flush=True)
         build()
     try:
-        return program.listed(str(arguments.scenarios or SCENARIOS))
+        if arguments.scenarios:
+            return program.listed(str(arguments.scenarios))
+        return program.listed(str(SCENARIOS)) | program.listed(str(CLUSTER))
     except program.Failed as error:
         give_up(error, 1)
 
