@@ -14,6 +14,7 @@
 
 #include "base/duration_text.hpp"
 #include "daemon/node/node_cluster.hpp"
+#include "daemon/node/node_signals.hpp"
 #include "daemon/relay/run_relay.hpp"
 #include "daemon/server/daemon_setup.hpp"
 #include "daemon/server/http_access.hpp"
@@ -52,15 +53,21 @@ etcd::NodeRecord record_of(const ServerOptions& options) {
         system_clock().now().wall};
 }
 
+// The clients and nodes that are permitted.
+struct NodeAccess {
+    PeerAccess peers;
+    HttpAccess http;
+};
+
 // Alternates between the two roles until the end is requested.
 class Node {
 public:
-    Node(const ServerOptions& options, const DaemonSetup& setup, PeerAccess peer_access,
-         HttpAccess http_access, etcd::Connection etcd, etcd::Follower follower)
+    Node(const ServerOptions& options, const DaemonSetup& setup, NodeSignals& signals,
+         NodeAccess access, etcd::Connection etcd, etcd::Follower follower)
         : options_(options),
           setup_(setup),
-          peer_access_(std::move(peer_access)),
-          http_access_(std::move(http_access)),
+          signals_(signals),
+          access_(std::move(access)),
           etcd_(std::move(etcd)),
           watch_(*etcd_.client, etcd_.layout),
           registration_(*etcd_.client, etcd_.layout, record_of(options),
@@ -84,8 +91,8 @@ private:
     // Some members of a copy are reset after the start.
     ServerOptions options_;
     const DaemonSetup& setup_;
-    const PeerAccess peer_access_;
-    const HttpAccess http_access_;
+    NodeSignals& signals_;
+    const NodeAccess access_;
     etcd::Connection etcd_;
     etcd::LeadWatch watch_;
     etcd::NodeRegistration registration_;
@@ -95,14 +102,21 @@ private:
 };
 
 Result<void> Node::run() {
-    while (true) {
-        if (auto end = play_role()) return *std::move(end);
+    while (!signals_.token().stop_requested()) {
+        auto end = play_role();
+        signals_.set_waiting(true);
+        if (end) return *std::move(end);
     }
+    setup_.manager.notify("STOPPING=1");
+    setup_.log->write({LogLevel::info, "leaving", "shutting down: SIGTERM or SIGINT", {}});
+    return {};
 }
 
 // Becomes the manager or a standby, until that ends.
 Node::End Node::play_role() {
     auto opened = open_served_store(options_, *setup_.log);
+    // If a stop was requested meanwhile, the destructor of the database closes it.
+    if (signals_.token().stop_requested()) return std::nullopt;
     if (opened) return serve(*opened);
     const auto& error = opened.error();
     if (error.code == ErrorCode::store_in_use && error.manager) return stand_by(*error.manager);
@@ -113,7 +127,9 @@ Node::End Node::play_role() {
                            "the store cannot be opened yet",
                            {{"error", error.message}}});
     }
-    std::this_thread::sleep_for(retry_pause);
+    // The clients can connect and wait, so the service manager need not wait any longer.
+    setup_.manager.notify("READY=1\nSTATUS=waiting for etcd");
+    signals_.wait_for(retry_pause);
     return std::nullopt;
 }
 
@@ -130,8 +146,9 @@ Node::End Node::serve(Database& database) {
     auto listeners = setup_.listeners->duplicate();
     StopRequest hand_over;
     NodeCluster cluster(*etcd_.client, etcd_.layout, options_.etcd.node, hand_over);
-    const auto failure = run_manager({options_, setup_, listeners, database, peer_access_,
-                                      http_access_, true, &cluster, &hand_over});
+    signals_.set_waiting(false);
+    const auto failure = run_manager({options_, setup_, listeners, database, access_.peers,
+                                      access_.http, true, &cluster, &hand_over, signals_.token()});
     started();
     if (failure && hand_over.requested()) let_other_node_lead();
     if (!failure) return Result<void>();
@@ -141,7 +158,9 @@ Node::End Node::serve(Database& database) {
 
 // After a handover, this node must not become the manager again at once.
 void Node::let_other_node_lead() {
-    if (watch_.await_other(options_.etcd.node, handover_time, {})) return;
+    signals_.set_waiting(true);
+    if (watch_.await_other(options_.etcd.node, handover_time, signals_.token())) return;
+    if (signals_.token().stop_requested()) return;
     setup_.log->write({LogLevel::warning,
                        "not_handed_over",
                        "no other node has become the manager, so this node continues",
@@ -167,7 +186,9 @@ Node::End Node::stand_by(const ManagerNode& manager) {
     });
     registration_.set_standby(true, system_clock().now().wall);
     auto listeners = setup_.listeners->duplicate();
-    const auto failure = run_relay({options_, setup_, listeners, *std::move(target), &changed});
+    signals_.set_waiting(false);
+    const auto failure =
+        run_relay({options_, setup_, listeners, *std::move(target), &changed, signals_.token()});
     const bool has_changed = changed.requested();
     registration_.set_standby(false, system_clock().now().wall);
     watching.request_stop();
@@ -184,7 +205,8 @@ void Node::wait_for(const ManagerNode& manager, const std::string& why) {
                        "the clients of this node wait, because it cannot relay them to the manager",
                        {{"manager", manager.name}, {"reason", why}}});
     std::jthread following([this](const std::stop_token& stop) { follow(stop); });
-    watch_.await_change(manager, {});
+    setup_.manager.notify("READY=1\nSTATUS=waiting for another manager");
+    watch_.await_change(manager, signals_.token());
 }
 
 // Keeps the copy of this node current, so that a takeover need not read all values.
@@ -210,6 +232,7 @@ Result<void> serve_node(const ServerOptions& options) {
     if (!http_access) return std::move(http_access).error();
     const auto setup = set_up_daemon(options);
     if (!setup) return setup.error();
+    NodeSignals signals(setup->manager);
     log_listeners(*setup->log, *setup->listeners);
     auto copy = etcd::Copy::open(options.etcd.copy_directory, system_clock());
     if (!copy) return std::move(copy).error();
@@ -217,8 +240,8 @@ Result<void> serve_node(const ServerOptions& options) {
     if (!follower) return std::move(follower).error();
     ServerOptions with_copy = options;
     with_copy.etcd.copy = *std::move(copy);
-    Node node(with_copy, *setup, *std::move(peer_access), *std::move(http_access), *std::move(etcd),
-              *std::move(follower));
+    Node node(with_copy, *setup, signals, {*std::move(peer_access), *std::move(http_access)},
+              *std::move(etcd), *std::move(follower));
     return node.run();
 }
 

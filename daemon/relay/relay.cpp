@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -196,7 +197,11 @@ std::optional<Error> Relay::run() {
     if (parts_.until != nullptr) {
         parts_.until->on_request([this] { asio::post(control_, [this] { end(); }); });
     }
-    control_.run();
+    {
+        const std::stop_callback on_stop(
+            parts_.stop, [this] { asio::post(control_, [this] { stop("SIGTERM or SIGINT"); }); });
+        control_.run();
+    }
     if (parts_.until != nullptr) parts_.until->on_request(nullptr);
     return failure_;
 }
@@ -257,10 +262,10 @@ asio::awaitable<void> Relay::feed_watchdog() {
 }
 
 asio::awaitable<void> Relay::watch_socket_file() {
-    const auto& file = parts_.listeners.file;
+    const auto* const file = parts_.listeners.watched_file();
     error_code error;
     asio::steady_timer timer(control_);
-    while (file && !stopping_) {
+    while (file != nullptr && !stopping_) {
         timer.expires_after(socket_file_period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
         if (stopping_ || file->there()) continue;

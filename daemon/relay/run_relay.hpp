@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include <rocklock/error.hpp>
@@ -37,6 +38,8 @@ struct RelayParts {
     RelayTarget target;
     // If not null, the relay also ends on this request. The process then continues in another role.
     StopRequest* until = nullptr;
+    // Also ends the relay, as a signal does.
+    std::stop_token stop{};
 };
 
 // Relays until a signal or `until` requests the end. Returns nullopt then, or the failure.

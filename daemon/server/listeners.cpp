@@ -29,6 +29,7 @@ Result<SocketFile> make_socket(const ServerOptions& options, std::optional<gid_t
 
 Listeners Listeners::duplicate() const {
     Listeners copy;
+    copy.original_file = watched_file();
     for (const auto& listener : all) copy.all.push_back(listener.duplicate());
     for (const auto& listener : peers) copy.peers.push_back(listener.duplicate());
     return copy;

@@ -21,11 +21,15 @@ struct Listeners {
     // The file of the Unix socket. If the socket was inherited, this is nullopt, because the
     // process that created the socket also removes the file.
     std::optional<SocketFile> file;
+    // In a duplicate, the file of the original, which must outlive the duplicate.
+    const SocketFile* original_file = nullptr;
     // The listeners for relays.
     std::vector<Listener> peers;
 
-    // Returns listeners with the same sockets, without the file.
+    // Returns listeners with the same sockets, which do not own the file.
     Listeners duplicate() const;
+    // Returns the file of the Unix socket, or null if there is none.
+    const SocketFile* watched_file() const { return file ? &*file : original_file; }
 };
 
 // Logs the name of each listener.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 
 #include <rocklock/database.hpp>
 #include <rocklock/error.hpp>
@@ -30,6 +31,8 @@ struct ManagerParts {
     ClusterService* cluster = nullptr;
     // If not null, this request ends the role of the manager, as a takeover does.
     StopRequest* hand_over = nullptr;
+    // Also ends the manager, as a signal does.
+    std::stop_token stop{};
 };
 
 // Serves until a signal requests the end, the idle limit is reached, the role is handed over, or

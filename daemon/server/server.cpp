@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -366,7 +367,12 @@ std::optional<Error> Server::run() {
 
     for (auto& thread : threads_) thread->start();
     std::thread control([this] { control_.run(); });
-    stopping_.wait(false);
+    {
+        const std::stop_callback stop(parts_.stop, [this] {
+            asio::post(control_, [this] { request_stop("SIGTERM or SIGINT"); });
+        });
+        stopping_.wait(false);
+    }
     if (parts_.hand_over != nullptr) parts_.hand_over->on_request(nullptr);
     shut_down();
     work.reset();
@@ -431,10 +437,10 @@ asio::awaitable<void> Server::run_maintenance() {
 // Stops the daemon if its socket file was removed: clients cannot find it any more, and it would
 // keep the next daemon from opening the store.
 asio::awaitable<void> Server::watch_socket_file() {
-    const auto& file = parts_.listeners.file;
+    const auto* const file = parts_.listeners.watched_file();
     error_code error;
     asio::steady_timer timer(control_);
-    while (file && !stopping_) {
+    while (file != nullptr && !stopping_) {
         timer.expires_after(socket_check_period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
         if (stopping_ || file->there()) continue;
