@@ -53,6 +53,16 @@ void describe_no_expiry(Codec& codec, const Remaining& remaining) {
     codec.optional("NoExpiry", never_expires);
 }
 
+// The uid of a user, without the number of the node in its upper 32 bits, which is internal.
+template <typename Codec, typename User>
+void describe_uid(Codec& codec, User& user) {
+    if constexpr (Codec::reading) {
+        codec.required("Uid", user);
+    } else {
+        codec.required("Uid", uid_of(user));
+    }
+}
+
 template <typename Codec, A<Holder> T>
 void describe(Codec& codec, T& holder) {
     codec.required("Resource", holder.resource);
@@ -63,7 +73,7 @@ void describe(Codec& codec, T& holder) {
     codec.required("Token", holder.token);
     codec.required("Principal", holder.principal);
     codec.required("Session", holder.session);
-    codec.required("Uid", holder.uid);
+    describe_uid(codec, holder.uid);
     codec.required("Pid", holder.pid);
     codec.required("AcquiredAt", holder.acquired_at);
     codec.required("RemainingMs", holder.remaining);
@@ -219,15 +229,10 @@ void describe(Codec& codec, T& process) {
     codec.required("StartTime", process.start_time);
 }
 
-// The uid (without the number of the node in its upper 32 bits, which is internal) and, for a user
-// of another host, the name of the node.
+// The uid and, for a user of another host or of a cluster, the name of the node.
 template <typename Codec, typename T>
 void describe_user(Codec& codec, T& session) {
-    if constexpr (Codec::reading) {
-        codec.required("Uid", session.uid);
-    } else {
-        codec.required("Uid", uid_of(session.uid));
-    }
+    describe_uid(codec, session.uid);
     codec.optional("Node", session.host.node);
 }
 
