@@ -159,7 +159,8 @@ class Bench:
 
     def change_manager(self, change):
         """Calls `change` with the manager while a client of a standby acquires and releases. Returns the
-        seconds from the change to the next grant, and the seconds of the longest gap of the client."""
+        seconds from the change to the first grant of a new client, including the start of its process, and
+        the longest time without a grant of the other client."""
         manager, standby = self.cluster.manager(), self.cluster.standbys()[0]
         probe = self.probe(standby)
         time.sleep(0.5)
@@ -168,6 +169,7 @@ class Bench:
         # Until another node is the manager, this waits.
         subprocess.run([self.arguments.program, "run", "--quiet", "--socket", str(standby.socket), "changed",
                         "--", "true"], check=True)
+        to_grant = time.monotonic() - began
         if manager.process.poll() is not None:
             manager.start()
         manager.wait()
@@ -176,7 +178,7 @@ class Bench:
         if probe.returncode != 0:
             raise Failed(f"the probe failed: {output}")
         result = json.loads(output)
-        return result["gap_ended"] - began, result["gap_ended"] - result["gap_began"]
+        return to_grant, result["gap_ended"] - result["gap_began"]
 
     def hold(self, first, locks):
         began = time.monotonic()

@@ -117,6 +117,21 @@ class Identity(Cluster):
         self.acquire_at(first, "x")
 
 
+class Stop(Cluster):
+    def test_all_nodes_stop_at_the_same_time(self):
+        self.etcd()
+        # The standby gets the signal before, while and after it notices that the manager has ended.
+        for delay_ms in range(10):
+            first = self.node("a")
+            second = self.node("b")
+            first.process.send_signal(signal.SIGTERM)
+            time.sleep(delay_ms / 1000)
+            second.process.send_signal(signal.SIGTERM)
+            for node in (first, second):
+                with self.subTest(node=node.name, delay_ms=delay_ms):
+                    self.assertEqual(node.process.wait(timeout=30 * SLOWNESS), 0, node.log())
+
+
 class Deposed(Cluster):
     def test_a_paused_manager_steps_down_and_relays(self):
         self.etcd()
