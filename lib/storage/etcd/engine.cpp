@@ -139,7 +139,7 @@ Result<Revision> EtcdEngine::outcome(const TxnResponse& response,
 // its state is current.
 Result<void> EtcdEngine::sync() {
     if (mutated(Mutant::read_not_confirmed)) return {};
-    if (settings_.lease_reads && leadership_.is_manager_by_lease()) return {};
+    if (leadership_.is_manager_by_lease()) return {};
     return until_known([&](milliseconds timeout) -> Result<void> {
         const auto lead = client_.range({.key = layout_.lead()}, timeout);
         if (!lead) return lead.error();

@@ -40,8 +40,6 @@ public:
         // The maximum time of one attempt, and of all attempts of one transaction.
         std::chrono::milliseconds attempt_timeout{2'000};
         std::chrono::milliseconds timeout{10'000};
-        // EtcdOptions::lease_reads.
-        bool lease_reads = false;
     };
 
     EtcdEngine(Client& client, Layout layout, Leadership& leadership, Copy& copy, Upkeep& upkeep,

@@ -57,7 +57,7 @@ public:
                                    options.timeout})),
           upkeep_(std::make_unique<Upkeep>(*client_, *leadership_, upkeep_settings(options))),
           engine_(*client_, layout_, *leadership_, *copy_, *upkeep_,
-                  {request_timeout, options.timeout, options.lease_reads}),
+                  {request_timeout, options.timeout}),
           group_(engine_, clock, true) {}
     EtcdStorage(const EtcdStorage&) = delete;
     EtcdStorage& operator=(const EtcdStorage&) = delete;

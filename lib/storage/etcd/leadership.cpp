@@ -143,7 +143,7 @@ void Leadership::renew_until_stopped() {
 std::optional<Error> Leadership::renew() {
     const auto period = std::chrono::duration_cast<milliseconds>(lease_.ttl) / 3;
     const auto sent = steady_clock::now();
-    const auto sent_boot = clock_.now().boot;
+    const auto sent_boot = settings_.lease_reads ? clock_.now().boot : BootTime();
     const auto ttl = client_.keep_alive(lease_.id, period);
     if (ttl && *ttl > seconds{0}) {
         renewed_ = sent;

@@ -36,6 +36,8 @@ public:
         std::chrono::milliseconds request_timeout{2'000};
         // The time without contact to etcd, beyond the TTL, after which the renewal gives up.
         std::chrono::milliseconds timeout{10'000};
+        // EtcdOptions::lease_reads.
+        bool lease_reads = false;
     };
 
     // The state of the store when this node became its manager. No earlier manager can change it
@@ -78,8 +80,10 @@ public:
     void resign();
 
     // Returns whether the last renewal of the lease, minus a margin, shows that this node is still
-    // the manager. This depends on clocks and on etcd; see EtcdOptions::lease_reads.
-    bool is_manager_by_lease() const { return clock_.now().boot < leased_until_.load(); }
+    // the manager. This depends on clocks and on etcd. Returns false without `lease_reads`.
+    bool is_manager_by_lease() const {
+        return settings_.lease_reads && clock_.now().boot < leased_until_.load();
+    }
 
     // The create revision of this node's key `lead`.
     Epoch epoch() const { return epoch_; }
