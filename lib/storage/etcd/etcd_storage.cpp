@@ -54,7 +54,7 @@ public:
           leadership_(std::make_unique<Leadership>(
               *client_, layout_, clock,
               Leadership::Settings{options.node, options.address, options.lead_ttl, request_timeout,
-                                   options.timeout})),
+                                   options.timeout, options.lease_reads})),
           upkeep_(std::make_unique<Upkeep>(*client_, *leadership_, upkeep_settings(options))),
           engine_(*client_, layout_, *leadership_, *copy_, *upkeep_,
                   {request_timeout, options.timeout}),
