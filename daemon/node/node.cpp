@@ -63,7 +63,7 @@ struct NodeAccess {
 class Node {
 public:
     Node(const ServerOptions& options, const DaemonSetup& setup, NodeSignals& signals,
-         NodeAccess access, etcd::Connection etcd, etcd::Follower follower)
+         NodeAccess access, etcd::Connection etcd)
         : options_(options),
           setup_(setup),
           signals_(signals),
@@ -72,7 +72,7 @@ public:
           watch_(*etcd_.client, etcd_.layout),
           registration_(*etcd_.client, etcd_.layout, record_of(options),
                         std::chrono::ceil<std::chrono::seconds>(options.etcd.lead_ttl)),
-          follower_(std::move(follower)) {}
+          follower_(*etcd_.client, etcd_.layout, options.etcd.copy) {}
 
     Result<void> run();
 
@@ -236,12 +236,10 @@ Result<void> serve_node(const ServerOptions& options) {
     log_listeners(*setup->log, *setup->listeners);
     auto copy = etcd::Copy::open(options.etcd.copy_directory, system_clock());
     if (!copy) return std::move(copy).error();
-    auto follower = etcd::Follower::connect(options.store, options.etcd, *copy);
-    if (!follower) return std::move(follower).error();
     ServerOptions with_copy = options;
     with_copy.etcd.copy = *std::move(copy);
     Node node(with_copy, *setup, signals, {*std::move(peer_access), *std::move(http_access)},
-              *std::move(etcd), *std::move(follower));
+              *std::move(etcd));
     return node.run();
 }
 

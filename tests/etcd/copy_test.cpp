@@ -104,7 +104,8 @@ struct Copies {
 
     // Applies changes to the copy until it has seen all that etcd has now.
     void follow(const std::string& node, const std::shared_ptr<etcd::Copy>& copy) {
-        etcd::Follower follower(cluster.connect(node), layout, copy);
+        const auto client = cluster.connect(node);
+        etcd::Follower follower(*client, layout, copy);
         const auto commits = cluster.history_of(layout.commit());
         const auto last = commits.empty() ? 0 : commits.back().kv.mod_revision;
         std::jthread following([&](const std::stop_token& stop) { follower.follow(stop).value(); });

@@ -1,4 +1,4 @@
-// A connection to etcd for the operation of a node, independent of the storage.
+// A connection to the cluster of etcd and the keys of a store in it.
 #pragma once
 
 #include <memory>

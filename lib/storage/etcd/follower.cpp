@@ -5,9 +5,7 @@
 #include <utility>
 
 #include "storage/etcd/apply_changes.hpp"
-#include "storage/etcd/load_client.hpp"
 #include "storage/etcd/load_copy.hpp"
-#include "storage/etcd/url.hpp"
 
 namespace rocklock::etcd {
 namespace {
@@ -20,16 +18,6 @@ constexpr milliseconds next_timeout{1'000};
 constexpr milliseconds follow_retry_pause{100};
 
 }  // namespace
-
-Result<Follower> Follower::connect(const std::string& url, const EtcdOptions& options,
-                                   std::shared_ptr<Copy> copy) {
-    auto parsed = parse_url(url);
-    if (!parsed) return std::move(parsed).error();
-    Layout layout(parsed->prefix);
-    auto client = load_client(client_options(*parsed, options));
-    if (!client) return std::move(client).error();
-    return Follower(*std::move(client), std::move(layout), std::move(copy));
-}
 
 Result<void> Follower::follow(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
@@ -47,18 +35,18 @@ Result<void> Follower::follow(const std::stop_token& stop) {
 
 // Loads the values at the current revision.
 Result<void> Follower::load(const std::stop_token& stop) {
-    const auto commit = client_->range({.key = layout_.commit()}, load_position_timeout);
+    const auto commit = client_.range({.key = layout_.commit()}, load_position_timeout);
     if (!commit) return commit.error();
     CopyPosition position{commit->header.cluster_id, layout_.prefix(), commit->header.revision, {}};
     if (const auto* const value = commit->first()) position.commit = value->value;
     LoadSettings settings;
     settings.stop = stop;
-    return load_copy(*client_, layout_, position, *copy_, settings);
+    return load_copy(client_, layout_, position, *copy_, settings);
 }
 
 // Applies changes until the watch ends.
 Result<void> Follower::apply(const std::stop_token& stop) {
-    auto watch = watch_changes(*client_, layout_, *copy_);
+    auto watch = watch_changes(client_, layout_, *copy_);
     if (!watch) return std::move(watch).error();
     const std::stop_callback cancel(stop, [&] { (*watch)->cancel(); });
     while (true) {

@@ -3,10 +3,9 @@
 
 #include <memory>
 #include <stop_token>
-#include <string>
+#include <utility>
 
 #include <rocklock/result.hpp>
-#include <rocklock/storage/etcd.hpp>
 
 #include "storage/etcd/client.hpp"
 #include "storage/etcd/copy.hpp"
@@ -14,15 +13,12 @@
 
 namespace rocklock::etcd {
 
-// Threads: one at a time. During follow(), no other code may use the copy.
+// Threads:  one at a time. During follow(), no other code may use the copy.
+// Lifetime: the client must outlive the object.
 class Follower {
 public:
-    // Errors: invalid_argument (the URL), and those of load_client()
-    static Result<Follower> connect(const std::string& url, const EtcdOptions& options,
-                                    std::shared_ptr<Copy> copy);
-
-    Follower(std::unique_ptr<Client> client, Layout layout, std::shared_ptr<Copy> copy)
-        : client_(std::move(client)), layout_(std::move(layout)), copy_(std::move(copy)) {}
+    Follower(Client& client, Layout layout, std::shared_ptr<Copy> copy)
+        : client_(client), layout_(std::move(layout)), copy_(std::move(copy)) {}
 
     // Loads the copy if necessary, and applies the changes of the store until a stop is requested.
     // Continues after errors of etcd. Returns the error of a copy that cannot be written.
@@ -32,9 +28,9 @@ private:
     Result<void> load(const std::stop_token& stop);
     Result<void> apply(const std::stop_token& stop);
 
-    std::unique_ptr<Client> client_;
-    Layout layout_;
-    std::shared_ptr<Copy> copy_;
+    Client& client_;
+    const Layout layout_;
+    const std::shared_ptr<Copy> copy_;
 };
 
 }  // namespace rocklock::etcd

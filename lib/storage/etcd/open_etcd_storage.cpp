@@ -2,8 +2,8 @@
 
 #include <rocklock/storage/etcd.hpp>
 
+#include "storage/etcd/connection.hpp"
 #include "storage/etcd/etcd_storage.hpp"
-#include "storage/etcd/load_client.hpp"
 #include "storage/etcd/url.hpp"
 
 namespace rocklock {
@@ -12,11 +12,10 @@ bool is_etcd_url(const std::string& location) { return location.starts_with(etcd
 
 Result<std::unique_ptr<Storage>> open_etcd_storage(const std::string& url, Clock& clock,
                                                    const EtcdOptions& options) {
-    auto parsed = etcd::parse_url(url);
-    if (!parsed) return std::move(parsed).error();
-    auto client = etcd::load_client(etcd::client_options(*parsed, options));
-    if (!client) return std::move(client).error();
-    return etcd::open_storage(*std::move(client), parsed->prefix, clock, options);
+    auto connection = etcd::open_connection(url, options);
+    if (!connection) return std::move(connection).error();
+    return etcd::open_storage(std::move(connection->client), connection->layout.prefix(), clock,
+                              options);
 }
 
 }  // namespace rocklock
