@@ -67,8 +67,7 @@ constexpr OptionRow rows[] = {
      "serve"},
     {"reads", "WORD",
      "for a node: `confirmed`: answers without a commit are confirmed by etcd; `lease`: also by "
-     "the "
-     "lease of the manager, which is faster, but depends on clocks and on the version of etcd "
+     "the lease of the manager, which is faster, but depends on clocks and on the version of etcd "
      "(default: confirmed)",
      "serve"},
     {"etcd-cert", "FILE", "certificate of this node for etcd (PEM)", "serve"},

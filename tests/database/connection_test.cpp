@@ -17,6 +17,38 @@ namespace rocklock::testing {
 
 using namespace scripted;
 
+namespace {
+
+// Checks that an acquire is sent again, with the same request id, to the daemon that accepts the
+// next connection. `answer` is called before the first daemon closes the connection.
+void check_repeated_after(const std::function<void(ScriptedDaemon&)>& answer) {
+    std::string first;
+    std::string second;
+    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
+        its.welcome();
+        its.answer(thirty_seconds());
+        first = std::get<Acquire>(its.next()->body).request_id;
+        answer(its);
+        its.hang_up();
+        its.accept();
+        second = std::get<Acquire>(its.next()->body).request_id;
+        its.reply(grant_of(5, "a"));
+        while (its.next()) its.reply(Released{});
+    });
+    {
+        Database database = Database::connect(daemon.path(), soon()).value();
+        Session session = database.open_session("ann", by_hand()).value();
+        Guard guard = session.acquire("a").value();
+        BOOST_TEST((guard.id() == GrantId{5}));
+        guard.detach();
+        session.detach();
+    }
+    BOOST_TEST(!first.empty());
+    BOOST_TEST(first == second);
+}
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(connecting)
 
 BOOST_AUTO_TEST_CASE(without_a_listener_is_unreachable) {
@@ -182,28 +214,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(an_answer_that_is_lost)
 
 BOOST_AUTO_TEST_CASE(is_requested_again_with_the_same_request_id) {
-    std::string first;
-    std::string second;
-    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
-        its.welcome();
-        its.answer(thirty_seconds());
-        first = std::get<Acquire>(its.next()->body).request_id;
-        its.hang_up();
-        its.accept();
-        second = std::get<Acquire>(its.next()->body).request_id;
-        its.reply(grant_of(5, "a"));
-        while (its.next()) its.reply(Released{});
-    });
-    {
-        Database database = Database::connect(daemon.path(), soon()).value();
-        Session session = database.open_session("ann", by_hand()).value();
-        Guard guard = session.acquire("a").value();
-        BOOST_TEST((guard.id() == GrantId{5}));
-        guard.detach();
-        session.detach();
-    }
-    BOOST_TEST(!first.empty());
-    BOOST_TEST(first == second);
+    check_repeated_after([](ScriptedDaemon&) {});
 }
 
 // The client cannot know whether the request was executed (X3, P3).
@@ -221,29 +232,9 @@ BOOST_AUTO_TEST_CASE(to_a_request_that_cannot_be_repeated_is_indeterminate) {
 
 // Another node has become the manager. It is unknown whether the old one executed the request.
 BOOST_AUTO_TEST_CASE(by_a_replaced_manager_is_requested_from_the_new_one) {
-    std::string first;
-    std::string second;
-    ScriptedDaemon daemon([&](ScriptedDaemon& its) {
-        its.welcome();
-        its.answer(thirty_seconds());
-        first = std::get<Acquire>(its.next()->body).request_id;
+    check_repeated_after([](ScriptedDaemon& its) {
         its.refuse(Error(ErrorCode::not_the_manager, "another node is the manager"));
-        its.hang_up();
-        its.accept();
-        second = std::get<Acquire>(its.next()->body).request_id;
-        its.reply(grant_of(5, "a"));
-        while (its.next()) its.reply(Released{});
     });
-    {
-        Database database = Database::connect(daemon.path(), soon()).value();
-        Session session = database.open_session("ann", by_hand()).value();
-        Guard guard = session.acquire("a").value();
-        BOOST_TEST((guard.id() == GrantId{5}));
-        guard.detach();
-        session.detach();
-    }
-    BOOST_TEST(!first.empty());
-    BOOST_TEST(first == second);
 }
 
 BOOST_AUTO_TEST_CASE(by_a_replaced_manager_is_indeterminate_if_it_cannot_be_requested_again) {

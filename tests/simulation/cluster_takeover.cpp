@@ -62,7 +62,7 @@ void ClusterWorld::take_over(Leaving leaving) {
     if (old.through < last_of_life()) count_kind("cluster: commits were lost");
     say(nodes_[current_].name + " is the manager, commits up to " + std::to_string(old.through) +
         " of " + std::to_string(last_of_life()) + " were made, " +
-        (openings_.back().recovery.exact ? "same boot" : "leases begin anew"));
+        (openings_.back().recovery.exact ? "on the same boot" : "with full leases"));
     rewind(old.through, executed_recoveries());
     openings_.clear();
     life_.failed_closed = false;
