@@ -244,6 +244,7 @@ BOOST_AUTO_TEST_CASE(authenticates_a_user) {
     etcd.kill();
     etcd.start();
     etcd.await_ready();
+    RealEtcd::await_connection(*client);
     BOOST_TEST(client->range({.key = "allowed/a"}, timeout).has_value());
 }
 

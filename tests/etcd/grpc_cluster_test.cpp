@@ -55,6 +55,7 @@ BOOST_AUTO_TEST_CASE(is_reported_as_unreachable_if_it_does_not_run) {
 
     etcd.start();
     etcd.await_ready();
+    RealEtcd::await_connection(*client);
     BOOST_TEST(client->txn(put("a", "1"), timeout).has_value());
 }
 
@@ -108,6 +109,7 @@ BOOST_AUTO_TEST_CASE(makes_the_outcome_of_a_transaction_unknown_if_it_is_killed)
 
         etcd.start();
         etcd.await_ready();
+        RealEtcd::await_connection(*client);
         const auto stored = client->range({.key = "a"}, timeout).value();
         number = std::stoi(stored.kvs.at(0).value);
         const bool failed_one_is_stored = number == written + 1;

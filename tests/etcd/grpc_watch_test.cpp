@@ -159,6 +159,7 @@ BOOST_FIXTURE_TEST_CASE(ends_with_its_member_and_can_be_started_again, Watched) 
 
     etcd.start();
     etcd.await_ready();
+    RealEtcd::await_connection(*client);
     const Revision second = write(1, "2");
     watch = this->watch(first + 1);
     BOOST_TEST(watch->next(timeout).value().value().events.at(0).kv.mod_revision == second);

@@ -190,6 +190,18 @@ void RealEtcd::await_ready(std::size_t member) const {
     }
 }
 
+void RealEtcd::await_connection(etcd::Client& client) {
+    const auto deadline = std::chrono::steady_clock::now() + start_timeout;
+    while (true) {
+        const auto read = client.range({.key = "ready"}, 1s);
+        if (read || read.error().code != ErrorCode::unreachable) return;
+        if (std::chrono::steady_clock::now() > deadline) {
+            throw std::runtime_error("the client does not connect again: " + read.error().message);
+        }
+        std::this_thread::yield();
+    }
+}
+
 void RealEtcd::control(const std::vector<std::string>& arguments) const {
     std::vector<std::string> words{"etcdctl", "--endpoints", members_[0].client_address};
     words.insert(words.end(), arguments.begin(), arguments.end());

@@ -53,6 +53,9 @@ public:
     void resume(std::size_t member = 0);
     // Waits until a member answers linearizable reads, which requires a leader.
     void await_ready(std::size_t member = 0) const;
+    // Waits until requests of `client` are answered again after a restart. On a busy machine, the
+    // first attempts to connect again can time out.
+    static void await_connection(etcd::Client& client);
 
     // Executes etcdctl and throws an exception if it fails.
     void control(const std::vector<std::string>& arguments) const;

@@ -15,22 +15,14 @@
 namespace rocklock {
 namespace {
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> all;
-    all.reserve(texts.size() + 1);
-    for (auto& text : texts) all.push_back(text.data());
-    all.push_back(nullptr);
-    return all;
-}
-
 Error cannot(const std::string& what, int reason) {
     return {ErrorCode::io_error, "cannot " + what + ": " + std::strerror(reason)};
 }
 
 }  // namespace
 
-Result<Command> Command::prepare(std::vector<std::string> words,
-                                 std::vector<std::string> environment, const TakeOver& take_over) {
+Result<Command> Command::fork_supervisor(std::vector<std::string> words,
+                                         const TakeOver& take_over) {
     std::array<int, 2> gate{};
     std::array<int, 2> verdict{};
     std::array<int, 2> channel{};
@@ -40,7 +32,9 @@ Result<Command> Command::prepare(std::vector<std::string> words,
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel.data()) != 0) {
         return cannot("make a socket", errno);
     }
-    const Execution execution{pointers(words), pointers(environment), gate[0], verdict[1]};
+    Execution execution{{}, gate[0], verdict[1]};
+    for (auto& word : words) execution.words.push_back(word.data());
+    execution.words.push_back(nullptr);
     const auto pid = ::fork();
     if (pid == 0) {
         // Close the ends of the pipes that belong to `run`. Otherwise the supervisor and the
@@ -52,11 +46,11 @@ Result<Command> Command::prepare(std::vector<std::string> words,
     for (const int theirs : {gate[0], verdict[1], channel[1]}) ::close(theirs);
     Command command(pid, gate[1], verdict[0], channel[0], ::isatty(STDIN_FILENO) == 1);
     if (pid < 0) return cannot("fork", reason);
-    if (auto started = command.await_start(); !started) return std::move(started).error();
     return command;
 }
 
-Result<void> Command::await_start() {
+Result<void> Command::start(const std::vector<std::string>& environment) {
+    if (!write_environment(gate_, environment)) return cannot("start the command", errno);
     CommandNotice notice;
     ssize_t size = 0;
     do {

@@ -2,8 +2,9 @@
 // state. The command executes its program only after go(). Before go(), the session that holds the
 // lock can be bound to the supervisor and to the command.
 //
-//     Command::prepare() ──► forked, waiting ──go()──► running ──► ended
-//                               └─ this process dies, or ~Command ──► ends without executing it
+//     fork_supervisor() ──► supervisor ──start()──► command, waiting ──go()──► running ──► ended
+//                               └──────────────────────┴─ this process dies, or ~Command
+//                                                         ──► ends without executing it
 //
 // The command has its own process group, so that a signal reaches all processes that it starts.
 #pragma once
@@ -23,21 +24,27 @@ namespace rocklock {
 
 class Command {
 public:
-    // Forks a supervisor and a command that waits for go(). If this process dies before it has
-    // dismissed the supervisor, the supervisor calls `take_over`.
+    // Forks a supervisor that waits for start(). If this process dies after start() and before it
+    // has dismissed the supervisor, the supervisor calls `take_over`.
     //
-    // This process must have no other threads, except those of an open store, because the
-    // supervisor continues after the fork and starts threads of its own.
+    // This process must have no other threads, because the supervisor continues after the fork and
+    // a lock that another thread holds at that moment would never be released in it.
     //
     // Errors: io_error   a pipe or a process cannot be created
-    static Result<Command> prepare(std::vector<std::string> words,
-                                   std::vector<std::string> environment, const TakeOver& take_over);
+    static Result<Command> fork_supervisor(std::vector<std::string> words,
+                                           const TakeOver& take_over);
+
+    // Makes the supervisor fork the command, which waits for go(). Each variable is "NAME=value".
+    //
+    // Errors: io_error   a process cannot be created, or the supervisor was killed
+    Result<void> start(const std::vector<std::string>& environment);
 
     Command(Command&& other) noexcept;
     Command& operator=(Command&&) = delete;
     // Kills the command if it has not ended, and dismisses the supervisor.
     ~Command();
 
+    // The process of the command, or -1 before start().
     pid_t pid() const { return pid_; }
     pid_t supervisor() const { return supervisor_; }
 
@@ -86,15 +93,14 @@ private:
           channel_(channel),
           interactive_(interactive) {}
 
-    Result<void> await_start();
     void wait_for_verdict();
     void receive();
     void supervisor_died();
 
     pid_t pid_ = -1;
     pid_t supervisor_ = -1;
-    // A pipe to the command. The command executes its program when it reads a byte, and exits if
-    // the pipe is closed.
+    // A pipe to the supervisor and the command. The supervisor reads the environment. Then the
+    // command executes its program when it reads a byte, and exits if the pipe is closed.
     int gate_ = -1;
     // The command writes the errno of a failed execve() to this pipe.
     int verdict_ = -1;

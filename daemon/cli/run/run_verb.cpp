@@ -4,10 +4,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/messages.hpp"
+#include "daemon/cli/run/command.hpp"
 #include "daemon/cli/run/runner.hpp"
+#include "daemon/cli/run/succession.hpp"
 #include "daemon/cli/verbs.hpp"
 
 namespace rocklock {
@@ -132,12 +136,22 @@ int run_verb(const Arguments& arguments) {
     const auto plan = plan_of(arguments, *settings);
     if (!plan) return fail(plan.error());
     block_signals_to_pass_on();
+    std::optional<Command> forked;
+    if (arguments.has("db")) {
+        // The store has threads of its own, so this must come before it is opened.
+        auto command = Command::fork_supervisor(
+            plan->command, [](Descendants& descendants, std::optional<BootTime> /*deadline*/) {
+                end_with_store(descendants);
+            });
+        if (!command) return fail(command.error());
+        forked.emplace(*std::move(command));
+    }
     auto manager = open_manager(arguments, *settings, plan->request.patience);
     if (!manager) {
         const int status = fail(manager.error());
         return status == exit_status::busy ? plan->busy_status : status;
     }
-    return run_under_lock(**manager, *plan);
+    return run_under_lock(**manager, *plan, std::move(forked));
 }
 
 }  // namespace rocklock

@@ -92,7 +92,7 @@ std::vector<std::string> environment_of(const RunPlan& plan, const Grant& grant,
 
 class Runner {
 public:
-    Runner(LockConnection& manager, const RunPlan& plan);
+    Runner(LockConnection& manager, const RunPlan& plan, std::optional<Command> forked);
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
     ~Runner();
@@ -130,13 +130,15 @@ private:
     CallWorker helper_;
 
     std::optional<HeldLock> lock_;
+    // The command before start_command(), if its supervisor was forked early.
+    std::optional<Command> forked_;
     std::optional<Command> command_;
     std::optional<int> status_;
     bool release_sent_ = false;
     WaitReasonSearch wait_reasons_;
 };
 
-Runner::Runner(LockConnection& manager, const RunPlan& plan)
+Runner::Runner(LockConnection& manager, const RunPlan& plan, std::optional<Command> forked)
     : manager_(manager),
       plan_(plan),
       signals_([] {
@@ -146,6 +148,7 @@ Runner::Runner(LockConnection& manager, const RunPlan& plan)
       timer_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)),
       worker_(manager),
       helper_(manager),
+      forked_(std::move(forked)),
       wait_reasons_(plan.request) {}
 
 Runner::~Runner() {
@@ -279,19 +282,27 @@ void Runner::show_blocker() {
 }
 
 int Runner::start_command() {
-    // The supervisor that is forked now has no copies of the threads.
-    worker_.rest();
-    helper_.rest();
-    auto command = Command::prepare(
-        plan_.command, environment_of(plan_, lock_->grant(), lock_->session(), manager_.socket()),
-        [this](Descendants& descendants, std::optional<BootTime> deadline) {
-            succeed(descendants, manager_, plan_, lock_->grant(), deadline);
-        });
-    if (!command) {
-        complain(command.error().message);
+    if (!forked_) {
+        // This process then has one thread, as fork_supervisor() requires.
+        worker_.rest();
+        helper_.rest();
+        auto command = Command::fork_supervisor(
+            plan_.command, [this](Descendants& descendants, std::optional<BootTime> deadline) {
+                succeed(descendants, manager_, plan_, lock_->grant(), deadline);
+            });
+        if (!command) {
+            complain(command.error().message);
+            return exit_status::internal;
+        }
+        forked_.emplace(*std::move(command));
+    }
+    command_.emplace(*std::move(forked_));
+    const auto started =
+        command_->start(environment_of(plan_, lock_->grant(), lock_->session(), manager_.socket()));
+    if (!started) {
+        complain(started.error().message);
         return exit_status::internal;
     }
-    command_.emplace(*std::move(command));
     // Join first: the session then lasts until this process, its supervisor and the command have
     // ended. If this process is killed, the supervisor continues; if both are killed, the lock is
     // held until the command has ended, and not longer.
@@ -450,8 +461,8 @@ void block_signals_to_pass_on() {
     ::signal(SIGPIPE, SIG_IGN);
 }
 
-int run_under_lock(LockConnection& manager, const RunPlan& plan) {
-    return Runner(manager, plan).run();
+int run_under_lock(LockConnection& manager, const RunPlan& plan, std::optional<Command> forked) {
+    return Runner(manager, plan, std::move(forked)).run();
 }
 
 }  // namespace rocklock

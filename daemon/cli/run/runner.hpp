@@ -9,7 +9,10 @@
 // during that time, its supervisor continues (see supervisor.hpp and succession.hpp).
 #pragma once
 
+#include <optional>
+
 #include "daemon/cli/lock_connection.hpp"
+#include "daemon/cli/run/command.hpp"
 #include "daemon/cli/run/run_plan.hpp"
 
 namespace rocklock {
@@ -18,7 +21,8 @@ namespace rocklock {
 void block_signals_to_pass_on();
 
 // Acquires the lock, runs the command and releases the lock. Returns the exit status of the
-// program. Call it on the main thread.
-int run_under_lock(LockConnection& manager, const RunPlan& plan);
+// program. Call it on the main thread. If this process opens a store itself, which starts threads,
+// `forked` is the command, whose supervisor was forked before that. Otherwise, it is nullopt.
+int run_under_lock(LockConnection& manager, const RunPlan& plan, std::optional<Command> forked);
 
 }  // namespace rocklock

@@ -77,12 +77,14 @@ void succeed(Descendants& descendants, const LockConnection& manager, const RunP
              const Grant& grant, std::optional<BootTime> deadline) {
     close_standard_streams();
     if (plan.on_death == OnDeath::hold) descendants.end_stopped_job();
-    if (const auto own = manager.reconnected()) {
-        return hold(descendants, *own, plan, grant, deadline);
-    }
-    // The store was open in the dead process, so the lock cannot be renewed.
+    hold(descendants, *manager.reconnected(), plan, grant, deadline);
+}
+
+void end_with_store(Descendants& descendants) {
+    close_standard_streams();
     while (descendants.reap(), descendants.remain()) {
-        wait_for_event(descendants, nullptr, kill_if_asked(descendants, plan));
+        descendants.kill_children();
+        wait_for_event(descendants, nullptr, boot_now() + kill_period);
     }
 }
 

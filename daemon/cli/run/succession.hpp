@@ -20,10 +20,14 @@
 
 namespace rocklock {
 
-// Continues the run of a parent process that was killed. `manager` is the connection of the parent:
-// it is used only to open a new connection to the same daemon. `deadline` is the last deadline that
-// the parent has sent.
+// Continues the run of a parent process that was killed. `manager` is the connection of the parent
+// to a daemon: it is used only to open a new connection to the same daemon. `deadline` is the last
+// deadline that the parent has sent.
 void succeed(Descendants& descendants, const LockConnection& manager, const RunPlan& plan,
              const Grant& grant, std::optional<BootTime> deadline);
+
+// As succeed(), for a parent process that had opened a store itself (--db). The lock has ended with
+// the parent and cannot be renewed, so this kills all descendants.
+void end_with_store(Descendants& descendants);
 
 }  // namespace rocklock

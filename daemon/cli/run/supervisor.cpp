@@ -14,6 +14,7 @@
 #include <charconv>
 #include <climits>
 #include <csignal>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -28,9 +29,44 @@ namespace {
 // The only descriptor of the supervisor besides the standard ones.
 constexpr int channel_fd = 3;
 
-// Runs between fork() and exec(). It may only call async-signal-safe functions, because `run` can
-// have several threads if it opened a store itself.
-[[noreturn]] void become_command(const Execution& execution, pid_t supervisor) {
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    all.reserve(texts.size() + 1);
+    for (auto& text : texts) all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+}
+
+// Returns false if the writer has closed the pipe before `size` bytes.
+bool read_all(int pipe, char* data, std::size_t size) {
+    while (size > 0) {
+        const auto count = ::read(pipe, data, size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return false;
+        data += count;
+        size -= static_cast<std::size_t>(count);
+    }
+    return true;
+}
+
+// Returns nullopt if `run` has ended without having written it.
+std::optional<std::vector<std::string>> read_environment(int gate) {
+    std::size_t size = 0;
+    if (!read_all(gate, reinterpret_cast<char*>(&size), sizeof size)) return std::nullopt;
+    std::string text(size, '\0');
+    if (!read_all(gate, text.data(), size)) return std::nullopt;
+    std::vector<std::string> variables;
+    for (std::size_t begin = 0; begin < size;) {
+        const auto end = text.find('\0', begin);
+        variables.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return variables;
+}
+
+// Runs between fork() and exec().
+[[noreturn]] void become_command(const Execution& execution, char* const* environment,
+                                 pid_t supervisor) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     // The supervisor may have died before prctl() took effect.
@@ -48,7 +84,7 @@ constexpr int channel_fd = 3;
         size = ::read(execution.gate, &go, 1);
     } while (size < 0 && errno == EINTR);
     if (size != 1) ::_exit(1);
-    ::execvpe(execution.words.front(), execution.words.data(), execution.environment.data());
+    ::execvpe(execution.words.front(), execution.words.data(), environment);
     const int reason = errno;
     [[maybe_unused]] const auto written = ::write(execution.verdict, &reason, sizeof reason);
     ::_exit(127);
@@ -207,6 +243,21 @@ void Descendants::end_stopped_job() const {
     signal_group(SIGCONT);
 }
 
+bool write_environment(int gate, const std::vector<std::string>& variables) {
+    std::string message(sizeof(std::size_t), '\0');
+    // The C string of a variable, with its final NUL.
+    for (const auto& variable : variables) message.append(variable.c_str(), variable.size() + 1);
+    const std::size_t size = message.size() - sizeof size;
+    std::memcpy(message.data(), &size, sizeof size);
+    for (std::string_view rest = message; !rest.empty();) {
+        const auto count = ::write(gate, rest.data(), rest.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return false;
+        rest.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
 void supervise(const Execution& execution, int channel, const TakeOver& take_over) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_NAME, "rocklock-keeper");
@@ -217,9 +268,12 @@ void supervise(const Execution& execution, int channel, const TakeOver& take_ove
     // `run` may have inherited that SIGCHLD is ignored. The kernel would then not report the end of
     // a process.
     ::signal(SIGCHLD, SIG_DFL);
+    auto variables = read_environment(execution.gate);
+    if (!variables) ::_exit(1);
+    const auto environment = pointers(*variables);
     const auto supervisor = ::getpid();
     const auto pid = ::fork();
-    if (pid == 0) become_command(execution, supervisor);
+    if (pid == 0) become_command(execution, environment.data(), supervisor);
     const int reason = errno;
     keep_only(channel);
     if (pid < 0) {

@@ -17,21 +17,26 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <rocklock/clock.hpp>
 
 namespace rocklock {
 
-// The arguments and the environment of the program, and the two pipe ends that the command uses.
-// The command executes the program after it has read a byte from `gate`. If the program cannot be
+// The arguments of the program, and the ends of two pipes. The supervisor reads the environment of
+// the program from `gate` (see write_environment()) and then forks the command. The command
+// executes the program after it has read one more byte from `gate`. If the program cannot be
 // executed, the command writes the errno to `verdict`. Prepared before fork().
 struct Execution {
     std::vector<char*> words;
-    std::vector<char*> environment;
     int gate = -1;
     int verdict = -1;
 };
+
+// Writes the variables, each "NAME=value", to the pipe `gate` of an Execution. Returns false and
+// sets errno on failure.
+bool write_environment(int gate, const std::vector<std::string>& variables);
 
 // A report of the supervisor to `run`.
 struct CommandNotice {
@@ -90,9 +95,9 @@ private:
 // Called in the supervisor after the death of `run`, with the last deadline that `run` had sent.
 using TakeOver = std::function<void(Descendants&, std::optional<BootTime>)>;
 
-// Starts the command and supervises it. Runs in the forked process, whose only descriptors are the
-// three standard ones, those of `execution`, and `channel`. Exits after `run` has dismissed it, or
-// after `take_over` has returned.
+// Waits for the environment, starts the command and supervises it. Runs in the forked process,
+// which must have one thread. Exits after `run` has dismissed it, after `take_over` has returned,
+// or if `run` ends without having written the environment.
 [[noreturn]] void supervise(const Execution& execution, int channel, const TakeOver& take_over);
 
 }  // namespace rocklock
