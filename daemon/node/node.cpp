@@ -145,7 +145,8 @@ Node::End Node::serve(Database& database) {
     registration_.set_standby(false, system_clock().now().wall);
     auto listeners = setup_.listeners->duplicate();
     StopRequest hand_over;
-    NodeCluster cluster(*etcd_.client, etcd_.layout, options_.etcd.node, hand_over);
+    NodeCluster cluster(*etcd_.client, etcd_.layout, options_.etcd.node, *options_.etcd.copy,
+                        hand_over);
     signals_.set_waiting(false);
     const auto failure = run_manager({options_, setup_, listeners, database, access_.peers,
                                       access_.http, true, &cluster, &hand_over, signals_.token()});
@@ -238,6 +239,7 @@ Result<void> serve_node(const ServerOptions& options) {
     if (!copy) return std::move(copy).error();
     ServerOptions with_copy = options;
     with_copy.etcd.copy = *std::move(copy);
+    with_copy.etcd.stop = signals.token();
     Node node(with_copy, *setup, signals, {*std::move(peer_access), *std::move(http_access)},
               *std::move(etcd));
     return node.run();

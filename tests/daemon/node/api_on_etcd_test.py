@@ -1,6 +1,7 @@
-"""The tests of the lock API (api_test.py), with a store on etcd."""
+"""The tests of the lock API and of steals, with a store on etcd."""
 
 import api_test
+import steal_test
 import tap
 from on_etcd import OnEtcd, shared
 
@@ -24,6 +25,22 @@ class Http(OnEtcd, api_test.Http):
 
 
 class HangingUp(OnEtcd, api_test.HangingUp):
+    pass
+
+
+class Started(OnEtcd):
+    """A daemon with a store on etcd takes the place of the private daemon that the tests would start."""
+
+    def setUp(self):
+        super().setUp()
+        self.serve("--memory")
+
+
+class Policies(Started, steal_test.Policies):
+    pass
+
+
+class Answering(Started, steal_test.Answering):
     pass
 
 
