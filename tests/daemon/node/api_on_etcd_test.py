@@ -28,19 +28,11 @@ class HangingUp(OnEtcd, api_test.HangingUp):
     pass
 
 
-class Started(OnEtcd):
-    """A daemon with a store on etcd takes the place of the private daemon that the tests would start."""
-
-    def setUp(self):
-        super().setUp()
-        self.serve("--memory")
-
-
-class Policies(Started, steal_test.Policies):
+class Policies(OnEtcd, steal_test.Policies):
     pass
 
 
-class Answering(Started, steal_test.Answering):
+class Answering(OnEtcd, steal_test.Answering):
     pass
 
 

@@ -23,7 +23,7 @@ class Backup(Cluster):
         """Starts a node with items, a class and a lock. Returns the node and the grant."""
         node = self.node(name, *options)
         self.wait_for_manager(node)
-        self.create_table("orders", "orders/{id}")
+        self.create_table("orders")
         for number in range(30):
             self.put(name, f"o{number}")
         done = self.at(node, "class", "put", "batch/", "--lease", "3h")
