@@ -1,7 +1,6 @@
 #include "storage/group_commit.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -36,8 +35,6 @@ constexpr int rounds_for_others = 8;
 // meanwhile, and a small write takes less time than parking and waking a thread. With 64 threads
 // that wait for `written`, this raises the throughput by a factor of 1.7.
 constexpr int yields_before_parking = 4;
-
-constexpr unsigned max_gather_pause = 63;
 
 constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
 
@@ -101,9 +98,6 @@ CommitNumber GroupCommit::enqueue(Batch batch, Durability durability, Verdict* v
         queue_.push_back({std::move(batch), verdict, deferred});
         if (deferred) ++deferred_queued_;
         if (durability == Durability::durable) sync_wanted_ = last_;
-        if (gathering_.target != 0 && awaited_queued() >= gathering_.target) {
-            gathered_.notify_one();
-        }
     }
     return last_;
 }
@@ -146,7 +140,6 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             if (deferred && queue_.size() > deferred_queued_) return {};
             leading_.store(true, std::memory_order_release);
             leader = true;
-            gather();
             group = take(everything, !deferred);
         }
     }
@@ -156,7 +149,6 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             return {};
         case word_lead: {
             MutexLock lock(mutex_);
-            gather();
             group = take(everything, !deferred);
             lock.unlock();
             return lead(std::move(group), number, durability);
@@ -226,36 +218,8 @@ Result<void> GroupCommit::lead(Group group, CommitNumber own, Durability durabil
         if (!outcome.leader_continues) return {};
         // A round for others writes without a sync. If a waiter needs a sync, it is parked and
         // becomes the next leader.
-        gather();
         group = take(everything, owed && may_sync);
     }
-}
-
-// The number of queued commits whose callers wait for them.
-std::size_t GroupCommit::awaited_queued() const { return queue_.size() - deferred_queued_; }
-
-// Waits for commits that are expected soon. While clients answer each response with another
-// request, the queue would otherwise contain only a part of them: those that were completed in the
-// round before the last one.
-void GroupCommit::gather() {
-    const auto time = engine_.gather_time();
-    auto& state = gathering_;
-    if (time.count() <= 0 || awaited_queued() >= state.expected) return;
-    if (state.rounds_left > 0) {
-        --state.rounds_left;
-        return;
-    }
-    const auto left = [until = state.round_ended + time] {
-        return until - std::chrono::steady_clock::now();
-    };
-    if (left().count() <= 0) return;
-    state.target = state.expected;
-    while (awaited_queued() < state.target && gathered_.wait_for(mutex_, left())) {
-    }
-    state.target = 0;
-    const bool useful = 4 * awaited_queued() >= 3 * state.expected;
-    state.pause = useful ? 0 : std::min(2 * state.pause + 1, max_gather_pause);
-    state.rounds_left = state.pause;
 }
 
 GroupCommit::Group GroupCommit::take(std::size_t limit, bool may_sync) {
@@ -380,12 +344,6 @@ GroupCommit::Outcome GroupCommit::finish_round(const Group& group, const Result<
     ROCKLOCK_ASSERT(leading_.load(std::memory_order_relaxed) && !failure_);
     Outcome outcome;
     if (written) advance(group);
-    if (engine_.gather_time().count() > 0) {
-        const auto awaited = std::count_if(group.commits.begin(), group.commits.end(),
-                                           [](const Pending& commit) { return !commit.deferred; });
-        gathering_.expected = static_cast<std::size_t>(awaited) + awaited_queued();
-        gathering_.round_ended = std::chrono::steady_clock::now();
-    }
     outcome.done = take_done();
     if (!written || found_) {
         outcome.failed = std::exchange(parked_, {});

@@ -32,7 +32,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -77,10 +76,6 @@ public:
     };
     // Returns the limits of write(). A batch that exceeds them is passed alone.
     virtual Room room() const { return {}; }
-    // Returns the maximum time after a round that a leader waits for the next commits of the
-    // callers whose commits were completed in that round. A call of write() with many batches then
-    // replaces two calls with a part of them each. 0 if calls of write() are short.
-    virtual std::chrono::nanoseconds gather_time() const { return {}; }
     // Whether another thread may call sync() while the leader writes or syncs.
     virtual bool syncs_concurrently() const { return false; }
 
@@ -155,19 +150,6 @@ private:
         CommitNumber through = 0;
         bool sync = false;
     };
-    // See Engine::gather_time().
-    struct Gathering {
-        // The end of the last round, and the number of commits that are expected for the next one:
-        // those that were queued then, and one for each completed commit with a waiting caller.
-        std::chrono::steady_clock::time_point round_ended;
-        std::size_t expected = 0;
-        // While a leader waits, the number of queued commits for which it waits, otherwise 0.
-        std::size_t target = 0;
-        // The number of rounds without waiting, because waiting was useless. It is doubled after
-        // each useless wait.
-        unsigned pause = 0;
-        unsigned rounds_left = 0;
-    };
     // The waiters that are notified after a round. `successor` becomes the next leader. If there is
     // no successor and `leader_continues` is true, the same leader leads another round.
     struct Outcome {
@@ -179,8 +161,6 @@ private:
 
     bool passed(CommitNumber number, Durability durability) const;
     Result<void> lead(Group group, CommitNumber own, Durability durability);
-    void gather() ROCKLOCK_REQUIRES(mutex_);
-    std::size_t awaited_queued() const ROCKLOCK_REQUIRES(mutex_);
     Group take(std::size_t limit, bool may_sync) ROCKLOCK_REQUIRES(mutex_);
     std::size_t fitting(std::size_t limit) const ROCKLOCK_REQUIRES(mutex_);
     Result<void> write_group(Group& group);
@@ -203,8 +183,6 @@ private:
     std::vector<Pending> queue_ ROCKLOCK_GUARDED_BY(mutex_);
     // An empty vector, whose memory the next leader reuses.
     std::vector<Pending> spare_ ROCKLOCK_GUARDED_BY(mutex_);
-    Gathering gathering_ ROCKLOCK_GUARDED_BY(mutex_);
-    CondVar gathered_;
     CommitNumber last_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::size_t deferred_queued_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     // The last commit for which a sync was requested.

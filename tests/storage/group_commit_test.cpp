@@ -3,7 +3,6 @@
 #include "storage/group_commit.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <semaphore>
 #include <string>
@@ -45,7 +44,6 @@ public:
     }
     bool syncs_concurrently() const override { return concurrent; }
     Room room() const override { return limits; }
-    std::chrono::nanoseconds gather_time() const override { return gather; }
     void failed(const Error&) override { ++failures; }
 
     std::string done() const {
@@ -64,7 +62,6 @@ public:
     std::binary_semaphore leave{0};
 
     Room limits;
-    std::chrono::nanoseconds gather{0};
     // Called with the number of the write, starting at 1.
     std::function<void(int)> on_write;
 
@@ -102,7 +99,6 @@ struct Fixture {
 };
 
 using enum Durability;
-using namespace std::chrono_literals;
 
 }  // namespace
 
@@ -171,77 +167,6 @@ BOOST_AUTO_TEST_CASE(hands_over_to_a_remaining_waiter) {
     leader.join();
     others.clear();
     BOOST_TEST(engine.done() == "w1s w3s");
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_FIXTURE_TEST_SUITE(an_engine_whose_writes_are_long, Fixture)
-
-BOOST_AUTO_TEST_CASE(gets_the_next_commits_of_all_callers_at_once) {
-    engine.gather = 1min;
-    enqueue(written);
-    enqueue(deferred);
-    must(wait(enqueue(written), written));
-    for (int i = 0; i < 3; ++i) {
-        const auto first = enqueue(written);
-        std::thread leader([&] { must(wait(first, written)); });
-        std::this_thread::sleep_for(20ms);
-        BOOST_TEST(group.written_through() < first);
-        // The deferred commit was not awaited, so two callers are expected.
-        enqueue(written);
-        leader.join();
-    }
-    BOOST_TEST(engine.done() == "w3 w2 w2 w2");
-}
-
-BOOST_AUTO_TEST_CASE(gets_the_commits_of_the_callers_that_were_queued_during_a_write_too) {
-    engine.gather = 1min;
-    engine.on_write = [&](int write) {
-        if (write == 1) {
-            enqueue(written);
-            enqueue(written);
-        }
-    };
-    must(wait(enqueue(written), written));
-    const auto own = enqueue(written);
-    must(wait(own, written));
-    BOOST_TEST(engine.done() == "w1 w3");
-}
-
-BOOST_AUTO_TEST_CASE(is_not_kept_waiting_for_long) {
-    engine.gather = 50ms;
-    enqueue(written);
-    must(wait(enqueue(written), written));
-    // The other caller does not return.
-    must(wait(enqueue(written), written));
-    BOOST_TEST(engine.done() == "w2 w1");
-    // One caller is expected, so there is nothing to wait for.
-    engine.gather = 1min;
-    must(wait(enqueue(written), written));
-    BOOST_TEST(engine.done() == "w2 w1 w1");
-}
-
-BOOST_AUTO_TEST_CASE(is_kept_waiting_rarely_if_that_was_useless) {
-    engine.gather = 100ms;
-    int waits = 0;
-    for (int i = 0; i < 20; ++i) {
-        enqueue(written);
-        must(wait(enqueue(written), written));
-        const auto begin = std::chrono::steady_clock::now();
-        must(wait(enqueue(written), written));
-        waits += std::chrono::steady_clock::now() - begin > 60ms ? 1 : 0;
-    }
-    // The pauses are 1, 3, 7 and 15 rounds.
-    BOOST_TEST(waits >= 2);
-    BOOST_TEST(waits <= 5);
-}
-
-BOOST_AUTO_TEST_CASE(is_closed_without_waiting_for_callers) {
-    engine.gather = 100ms;
-    enqueue(written);
-    must(wait(enqueue(written), written));
-    BOOST_TEST(group.close().has_value());
-    BOOST_TEST(!wait(enqueue(written), written));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,12 +20,6 @@ using std::chrono::steady_clock;
 // The pause between two attempts of a request.
 constexpr milliseconds retry_pause{50};
 
-// A leader waits for further commits for at most this part of the duration of a transaction. With
-// 64 clients, a transaction with all of their requests takes less than half as long again as one
-// with half of them.
-constexpr int gather_part = 4;
-constexpr std::chrono::nanoseconds max_gather_time = milliseconds{1};
-
 // Returns whether a request that failed with this error is repeated.
 bool is_temporary(ErrorCode code) {
     return code == ErrorCode::unreachable || code == ErrorCode::indeterminate;
@@ -118,9 +112,7 @@ Result<void> EtcdEngine::commit(std::vector<Operation> operations, const CommitR
         last_revision_ = *revision;
         return {};
     });
-    const auto took = steady_clock::now() - began;
-    times_.add(took);
-    gather_time_ = std::min(max_gather_time, (gather_time_ * 7 + took / gather_part) / 8);
+    times_.add(steady_clock::now() - began);
     if (!done && done.error().code == ErrorCode::no_space) return quota_exceeded();
     if (!done) return done;
     upkeep_.wrote(written_bytes(txn));

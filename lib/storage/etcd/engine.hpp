@@ -61,7 +61,6 @@ public:
     // Confirms that this node is the manager.
     Result<void> sync() override;
     Room room() const override { return {max_writes, max_bytes}; }
-    std::chrono::nanoseconds gather_time() const override { return gather_time_; }
     void failed(const Error& error) override;
 
     // Returns the durations of the transactions.
@@ -91,8 +90,6 @@ private:
     std::optional<std::string> last_value_;
     // The revision of the last commit that this node has made.
     Revision last_revision_ = 0;
-    // A part of the average duration of the transactions.
-    std::chrono::nanoseconds gather_time_{0};
     RecentVersions known_;
     Timings times_;
 };
