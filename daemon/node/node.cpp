@@ -28,6 +28,7 @@
 #include "storage/etcd/copy.hpp"
 #include "storage/etcd/follower.hpp"
 #include "storage/etcd/lead_watch.hpp"
+#include "storage/etcd/member_version.hpp"
 #include "storage/etcd/node_registration.hpp"
 
 namespace rocklock {
@@ -82,6 +83,7 @@ private:
 
     End play_role();
     End serve(Database& database);
+    void check_version();
     void let_other_node_lead();
     End stand_by(const ManagerNode& manager);
     void wait_for(const ManagerNode& manager, const std::string& why);
@@ -133,6 +135,15 @@ Node::End Node::play_role() {
     return std::nullopt;
 }
 
+// Logs a warning if etcd has a version with known faults.
+void Node::check_version() {
+    const auto status = etcd_.client->status(milliseconds{1'000});
+    if (!status) return;
+    const auto warning = etcd::version_warning(status->version);
+    if (!warning) return;
+    setup_.log->write({LogLevel::warning, "etcd_version", *warning, {}});
+}
+
 // The process has reported that it has started. Later roles must not report it again.
 void Node::started() {
     options_.ready_fd = -1;
@@ -144,6 +155,7 @@ Node::End Node::serve(Database& database) {
         {LogLevel::info, "leading", "this node is the manager now", {{"node", options_.node}}});
     registration_.set_standby(false, system_clock().now().wall);
     auto listeners = setup_.listeners->duplicate();
+    check_version();
     StopRequest hand_over;
     NodeCluster cluster(*etcd_.client, etcd_.layout, options_.etcd.node, *options_.etcd.copy,
                         hand_over);

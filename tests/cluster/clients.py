@@ -173,6 +173,8 @@ class Counter(Client):
 
     def still_holds(self, grant, recorded):
         """Renews the session. Returns whether the grant was still held."""
+        # A renewal whose response is lost can take effect.
+        recorded.may_last = float("inf")
         answer = self.call("RenewSession", Session=grant["Session"], Secret=grant["Secret"])
         if answer.status == 200 and not any(lost["Grant"] == grant["Grant"] for lost in answer.json.get("Lost", ())):
             recorded.deadline = max(recorded.deadline, answer.json["DeadlineBootMs"] / 1000)
@@ -228,7 +230,6 @@ class Counter(Client):
 
     def edit(self, counter, grant, recorded, item):
         if self.random.random() < 0.1:
-            recorded.may_last = float("inf")
             self.still_holds(grant, recorded)
         # Some writes are sent after the end of the lease.
         time.sleep(self.random.choice((0, 0, 0.005, 0.02)) if self.random.random() < 0.95 else 1.2)

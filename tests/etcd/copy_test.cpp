@@ -155,6 +155,26 @@ BOOST_AUTO_TEST_CASE(that_follows_is_taken_over_without_loading) {
     check_same(*copy);
 }
 
+// For example, if the URL contains the address of another cluster.
+BOOST_AUTO_TEST_CASE(is_not_replaced_by_an_empty_store_in_another_cluster) {
+    const auto copy = on_disk();
+    open("a", copy)->close().value();
+    FakeCluster other(clock, {}, 4711);
+    const auto open_in_other = [&] {
+        EtcdOptions options;
+        options.copy = copy;
+        return etcd::open_storage(other.connect("a"), "/rocklock/", clock, options);
+    };
+    const auto refused = open_in_other();
+    BOOST_REQUIRE(!refused);
+    BOOST_TEST((refused.error().code == ErrorCode::unreachable));
+    BOOST_TEST(refused.error().message.find("check the addresses") != std::string::npos);
+    BOOST_TEST(!other.value(layout.commit()));
+    BOOST_TEST(!other.value(layout.lead()));
+    // The node continues when it finds its store again.
+    open("a", copy)->close().value();
+}
+
 BOOST_AUTO_TEST_CASE(is_not_loaded_further_if_the_open_is_stopped) {
     open("a")->close().value();
     std::stop_source stop;

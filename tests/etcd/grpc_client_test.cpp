@@ -194,7 +194,8 @@ BOOST_AUTO_TEST_CASE(uses_tls_with_a_client_certificate) {
     options.ca_file.clear();
     const auto distrustful = load_client(options).value()->status(2s);
     check_error(distrustful, ErrorCode::unreachable);
-    BOOST_TEST_MESSAGE(distrustful.error().message);
+    BOOST_TEST(distrustful.error().message.find("check that etcd-ca contains") != std::string::npos,
+               distrustful.error().message);
 
     options = etcd.client_options();
     options.cert_file.clear();
@@ -203,6 +204,14 @@ BOOST_AUTO_TEST_CASE(uses_tls_with_a_client_certificate) {
 
     options.tls = false;
     check_error(load_client(options).value()->status(2s), ErrorCode::unreachable);
+
+    options = etcd.client_options();
+    options.cert_file = etcd.file("expired.pem");
+    const auto expired = load_client(options).value()->status(2s);
+    check_error(expired, ErrorCode::unreachable);
+    BOOST_TEST(
+        expired.error().message.find(options.cert_file + " expired at 20") != std::string::npos,
+        expired.error().message);
 }
 
 BOOST_AUTO_TEST_CASE(authenticates_a_user) {

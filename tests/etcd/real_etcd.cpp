@@ -117,6 +117,8 @@ void RealEtcd::make_certificates() const {
                  file("ca.key"), "-CAcreateserial", "-extfile", file("names"), "-out",
                  file(name + ".pem"), "-days", "2"});
     }
+    openssl({"x509", "-req", "-in", file("client.request"), "-CA", file("ca.pem"), "-CAkey",
+             file("ca.key"), "-CAcreateserial", "-out", file("expired.pem"), "-days", "-1"});
 }
 
 void RealEtcd::start(std::size_t member) {

@@ -32,6 +32,16 @@ Result<bool> apply_until(Client& client, const Layout& layout, const CopyPositio
 Result<void> catch_up(Client& client, const Layout& layout, const CopyPosition& position,
                       Copy& copy, std::stop_token stop) {
     const auto& shown = copy.position();
+    const bool other_cluster = shown.revision != 0 && shown.prefix == position.prefix &&
+                               shown.commit && shown.cluster_id != position.cluster_id;
+    if (other_cluster && !position.commit) {
+        return Error(ErrorCode::unreachable,
+                     "the store that this node has seen is not in this etcd, which is another "
+                     "cluster and has no store below " +
+                         position.prefix +
+                         ": check the addresses in the URL; to begin with an empty store, stop " +
+                         "this node and delete its copy");
+    }
     if (shown.revision != 0 && shown.cluster_id == position.cluster_id &&
         shown.prefix == position.prefix) {
         if (shown.revision > position.revision) {

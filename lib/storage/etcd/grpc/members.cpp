@@ -64,7 +64,9 @@ Result<std::string> read_pem(const std::string& path) {
     return std::move(*content);
 }
 
-Result<std::shared_ptr<grpc::ChannelCredentials>> credentials(const ClientOptions& options) {
+// Also enters the client's certificate into `own`.
+Result<std::shared_ptr<grpc::ChannelCredentials>> credentials(const ClientOptions& options,
+                                                              std::optional<OwnCertificate>& own) {
     if (!options.tls) return grpc::InsecureChannelCredentials();
     if (options.cert_file.empty() != options.key_file.empty()) {
         return Error(ErrorCode::invalid_argument,
@@ -79,6 +81,7 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> credentials(const ClientOption
         if (!content) return content.error();
         *target = std::move(*content);
     }
+    own = OwnCertificate{options.cert_file, expiry_of_certificate(ssl.pem_cert_chain)};
     return grpc::SslCredentials(ssl);
 }
 
@@ -124,20 +127,27 @@ Result<void> Member::connect(Deadline deadline) const {
         if (state == GRPC_CHANNEL_READY) return {};
         if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && !failed_before) break;
     }
-    return Error(ErrorCode::unreachable, "cannot connect to etcd at " + address + ": " +
-                                             connection_problem(*this, deadline));
+    return Error(ErrorCode::unreachable, explain("cannot connect to etcd at " + address + ": " +
+                                                 connection_problem(*this, deadline)));
+}
+
+std::string Member::explain(std::string problem) const {
+    if (tls) problem += tls_advice(*tls, problem, std::chrono::system_clock::now());
+    return problem;
 }
 
 Result<std::unique_ptr<Members>> Members::create(const ClientOptions& options) {
     if (options.endpoints.empty()) {
         return Error(ErrorCode::invalid_argument, "no address of an etcd member is given");
     }
-    const auto trust = credentials(options);
+    std::optional<OwnCertificate> own;
+    const auto trust = credentials(options, own);
     if (!trust) return trust.error();
     auto members = std::make_unique<Members>();
     for (const std::string& address : options.endpoints) {
         Member member;
         member.address = address;
+        member.tls = own;
         member.channel =
             grpc::CreateCustomChannel("dns:///" + address, *trust, channel_arguments());
         member.kv = etcdserverpb::KV::NewStub(member.channel);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include <rocklock/result.hpp>
 
 #include "storage/etcd/client.hpp"
+#include "storage/etcd/grpc/tls_advice.hpp"
 
 namespace rocklock::etcd {
 
@@ -30,6 +32,8 @@ std::chrono::system_clock::time_point for_grpc(Deadline deadline);
 // One member: its address, and its services on one HTTP/2 connection.
 struct Member {
     std::string address;
+    // Set if connections use TLS.
+    std::optional<OwnCertificate> tls;
     std::shared_ptr<grpc::Channel> channel;
     std::unique_ptr<etcdserverpb::KV::Stub> kv;
     std::unique_ptr<etcdserverpb::Lease::Stub> lease;
@@ -40,6 +44,8 @@ struct Member {
     // Waits for a connection, for which it tries to connect at least once. If this fails, no
     // request was sent. Fails with unreachable.
     Result<void> connect(Deadline deadline) const;
+    // Returns the message of a failure, with advice if TLS is the cause.
+    std::string explain(std::string problem) const;
 };
 
 // The members in the order of the options, and the one to which requests are currently sent.

@@ -1,6 +1,7 @@
 #include "storage/etcd/grpc/requests.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rocklock::etcd {
 
@@ -92,6 +93,9 @@ std::optional<Failure> Requests::attempt(RequestKind kind, const Member& member,
         const grpc::Status status = send(member, context);
         if (status.ok()) return std::nullopt;
         failure = classify(status, member.address);
+        if (failure.outcome != Outcome::answered) {
+            failure.error.message = member.explain(std::move(failure.error.message));
+        }
         if (failure.outcome == Outcome::token_rejected) {
             authentication_.reject(token->text);
             // A token ends when its time has passed or when the member is restarted.
