@@ -21,6 +21,7 @@
 #include <rocklock/storage/storage.hpp>
 
 #include "storage/etcd/client.hpp"
+#include "storage/etcd/layout.hpp"
 
 namespace rocklock::etcd {
 
@@ -38,7 +39,8 @@ struct CopyPosition {
     friend bool operator==(const CopyPosition&, const CopyPosition&) = default;
 };
 
-// Threads:  one at a time, except for storage() and revision(), which are thread-safe.
+// Threads:  one at a time, except for storage(), revision(), commit_number() and commit_epoch(),
+//           which are thread-safe.
 // Lifetime: the clock must outlive the object. reset() must not be called while snapshots of
 //           storage() exist.
 class Copy {
@@ -58,6 +60,10 @@ public:
     const CopyPosition& position() const { return position_; }
     // Returns the revision of the position.
     Revision revision() const { return revision_.load(); }
+    // Return the number of the last commit that the copy contains, and the epoch of its manager. 0
+    // if the copy is not loaded, or if there is no store.
+    std::uint64_t commit_number() const { return commit_number_.load(); }
+    Epoch commit_epoch() const { return commit_epoch_.load(); }
 
     // Writes values, and the new position, in one step. Errors: those of Storage::commit()
     Result<void> write(std::vector<Write> writes, CopyPosition position);
@@ -82,6 +88,8 @@ private:
     std::unique_ptr<Storage> storage_;
     CopyPosition position_;
     std::atomic<Revision> revision_{0};
+    std::atomic<std::uint64_t> commit_number_{0};
+    std::atomic<Epoch> commit_epoch_{0};
 };
 
 }  // namespace rocklock::etcd
