@@ -227,7 +227,7 @@ class Metrics(StatusCluster):
         names = set(re.findall(r"(?m)^# TYPE (\S+)", own)) - {"rocklock_manager_links", "rocklock_relayed_connections"}
         # On its other sockets, a standby shows the metrics of the manager.
         for node in (first, second):
-            shown = subprocess.run(["curl", "-s", "-m", "20", "--unix-socket", node.socket, "http://x/metrics"],
+            shown = subprocess.run(["curl", "-s", "-m", "20", "--unix-socket", node.socket, "http://localhost/metrics"],
                                    capture_output=True, text=True, check=True).stdout
             self.assertLessEqual(names, set(re.findall(r"(?m)^# TYPE (\S+)", shown)))
             self.assertIn('rocklock_role{role="manager"} 1\n', shown)
