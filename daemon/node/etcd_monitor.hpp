@@ -53,7 +53,7 @@ public:
 
     State state(Time now) const;
 
-    // Asks etcd. `now` is the time after the answer.
+    // Asks etcd, and waits up to 4 s for its answers; 2 s if a stop is requested meanwhile.
     void measure(const std::stop_token& stop);
     // Checks whether the copy contains the commit that it is expected to contain. Returns true if
     // it does.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -66,23 +67,27 @@ struct NodeAccess {
     HttpAccess http;
 };
 
-// What a node reports about itself.
+// What a node reports about itself: its role and its metrics. Threads: thread-safe, except for
+// start_monitor().
 class NodeReport {
 public:
     NodeReport(const etcd::Connection& etcd, const EtcdOptions& options)
-        : options_(options), monitor_(*etcd.client, etcd.layout, *options.copy) {}
+        : copy_(options.copy),
+          measurements_(options.measurements),
+          quota_bytes_(options.quota_bytes),
+          monitor_(*etcd.client, etcd.layout, *options.copy) {}
 
     RoleStatus& role() { return role_; }
-    const RoleStatus& role() const { return role_; }
     void start_monitor() { monitor_.start(); }
-    // Appends the metrics of the node, without its role.
+    // Appends the metrics, without those of the role.
     void append(std::string& text) const {
-        append_node_metrics(text, node_metrics(*options_.measurements, monitor_, *options_.copy,
-                                               options_.quota_bytes));
+        append_node_metrics(text, node_metrics(*measurements_, monitor_, *copy_, quota_bytes_));
     }
 
 private:
-    const EtcdOptions options_;
+    const std::shared_ptr<etcd::Copy> copy_;
+    const std::shared_ptr<etcd::Measurements> measurements_;
+    const std::uint64_t quota_bytes_;
     RoleStatus role_;
     EtcdMonitor monitor_;
 };

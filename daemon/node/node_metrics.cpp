@@ -67,7 +67,8 @@ void append_node_metrics(std::string& text, const NodeMetrics& metrics) {
     append_histogram(text, "rocklock_etcd_transaction_duration_seconds",
                      "Time of a transaction of etcd, including its retries.",
                      metrics.counts.durations);
-    counter("rocklock_etcd_writes_total", "Keys changed by transactions.", metrics.counts.writes);
+    counter("rocklock_etcd_writes_total", "Writes and deletions in transactions.",
+            metrics.counts.writes);
     counter("rocklock_etcd_retries_total",
             "Transactions that were sent again because etcd did not answer.",
             metrics.counts.retries);

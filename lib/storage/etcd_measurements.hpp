@@ -18,7 +18,7 @@ class Measurements {
 public:
     // The counters at one moment.
     struct Counts {
-        // The transactions whose outcome became known or unknown.
+        // The durations of all transactions, also of those whose outcome is unknown.
         Histogram durations{histogram_bounds::calls};
         std::uint64_t writes = 0;
         std::uint64_t retries = 0;
@@ -29,7 +29,8 @@ public:
 
     // A transaction has ended. `duration` includes all attempts.
     void add_transaction(std::chrono::nanoseconds duration) { durations_.add(duration); }
-    // The last transaction was executed, and has changed this number of keys.
+    // A transaction with this number of writes and deletions, without the commit record, was
+    // executed.
     void add_writes(std::uint64_t count) { add(writes_, count); }
     // A transaction was sent again, because etcd did not answer.
     void add_retry() { add(retries_, 1); }
