@@ -38,8 +38,7 @@ constexpr milliseconds min_connection_wait{2'000};
 class Patience {
 public:
     explicit Patience(const Call& call)
-        : endless_(patience_of(call.body) == no_limit ||
-                   std::holds_alternative<Backup>(call.body)) {
+        : endless_(patience_of(call.body) == no_limit || reads_whole_store(call.body)) {
         const auto given = patience_of(call.body);
         if (given && *given != no_limit) deadline_ = steady_clock::now() + *given;
     }

@@ -4,9 +4,11 @@
 #include <optional>
 #include <utility>
 
+#include <rocklock/storage/etcd.hpp>
 #include <rocklock/storage/maintenance.hpp>
 
 #include "base/time_format.hpp"
+#include "daemon/cli/etcd_settings.hpp"
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/manager_choice.hpp"
 #include "daemon/cli/messages.hpp"
@@ -248,18 +250,48 @@ int db_backup_verb(const Arguments& arguments) {
     return exit_status::done;
 }
 
+namespace {
+
+// Returns the URL of the store on etcd into which `db restore` writes; empty for a directory.
+Result<std::string> etcd_target(const Arguments& arguments, const Settings& settings) {
+    if (arguments.has("db") && arguments.has("store")) {
+        return Error(ErrorCode::invalid_argument,
+                     "--db and --store are both given: a backup is restored into one of them");
+    }
+    if (arguments.has("db")) return std::string();
+    auto url = settings.get("store", "").value;
+    if (url.empty() || is_etcd_url(url)) return url;
+    return Error(ErrorCode::invalid_argument,
+                 "store is '" + url +
+                     "': write etcd://HOST:PORT,HOST:PORT/PREFIX, or name a directory with --db");
+}
+
+Result<void> restore(const std::string& backup, const std::string& store, bool on_etcd,
+                     const Settings& settings) {
+    ProgressBar bar("restoring");
+    const auto show = [&](auto done, auto whole) { bar.set(done, whole); };
+    if (on_etcd) {
+        EtcdOptions options;
+        if (auto read = read_etcd_access(settings, options); !read) return read;
+        return restore_store_to_etcd(backup, store, options, show);
+    }
+    if (const auto slash = store.rfind('/'); slash != std::string::npos && slash > 0) {
+        if (auto made = make_directories(store.substr(0, slash)); !made) return made;
+    }
+    return restore_store(backup, store, show);
+}
+
+}  // namespace
+
 int db_restore_verb(const Arguments& arguments) {
-    const auto store = store_of(arguments);
+    const auto settings = Settings::load(arguments);
+    if (!settings) return fail(settings.error());
+    const auto url = etcd_target(arguments, *settings);
+    if (!url) return fail(url.error());
+    const bool on_etcd = !url->empty();
+    const auto store = on_etcd ? *url : store_of(arguments);
     if (!store) return fail(store.error());
-    if (const auto slash = store->rfind('/'); slash != std::string::npos && slash > 0) {
-        if (auto made = make_directories(store->substr(0, slash)); !made) return fail(made.error());
-    }
-    Result<void> restored;
-    {
-        ProgressBar bar("restoring");
-        restored = restore_store(arguments.operands.front(), *store,
-                                 [&](auto done, auto whole) { bar.set(done, whole); });
-    }
+    const auto restored = restore(arguments.operands.front(), *store, on_etcd, *settings);
     if (!restored && restored.error().code == ErrorCode::corrupt) {
         complain(printable(restored.error().message) + "; restore another backup");
         return exit_status::internal;

@@ -222,6 +222,12 @@ constexpr VerbRow verb_rows[] = {
      "manager: find it with `node ls`.\n"
      "Exit status 75: no other node can become the manager.",
      "rocklock node yield"},
+    {"node check", "", "@socket, @json, @quiet", node_check_verb,
+     "Compares all values that the manager of a cluster has with those in etcd.\n"
+     "Does not interrupt other requests. To check another node, make it the manager\n"
+     "first (`node yield`). Requires administrator rights, as `node yield`.\n"
+     "Exit status 70: there are differences.",
+     "rocklock node check"},
     {"db check", "", "@json", db_check_verb,
      "Reads every byte of a store and reports damage.\n"
      "Exit status 70: the store is damaged.\n"
@@ -234,9 +240,9 @@ constexpr VerbRow verb_rows[] = {
      "A daemon that has the store open keeps running. Requires administrator rights.",
      "rocklock db backup /var/backups/locks-1"},
     {"db restore", "DIR", "@json, @quiet", db_restore_verb,
-     "Restores the backup in DIR into the directory that --db names.\n"
-     "This directory must be new or empty. When the restored store is first opened,\n"
-     "the sessions and grants of the backup end.",
+     "Restores the backup in DIR into the directory that --db names, which must be\n"
+     "new or empty, or into a new store on etcd. When the restored store is first\n"
+     "opened, the sessions and grants of the backup end.",
      "rocklock db restore /var/backups/locks-1 --db ./locks"},
     {"bench", "", "@where, @json, @table", bench_verb,
      "Measures how many locks of test resources are acquired and released per second.",

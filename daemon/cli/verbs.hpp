@@ -63,6 +63,7 @@ int drafts_take_verb(const Arguments& arguments);
 int drafts_remove_verb(const Arguments& arguments);
 int node_list_verb(const Arguments& arguments);
 int node_yield_verb(const Arguments& arguments);
+int node_check_verb(const Arguments& arguments);
 int db_check_verb(const Arguments& arguments);
 int db_stats_verb(const Arguments& arguments);
 int db_backup_verb(const Arguments& arguments);

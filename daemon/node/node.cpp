@@ -184,7 +184,8 @@ Node::End Node::serve(Database& database) {
     registration_.set_standby(false, system_clock().now().wall);
     auto listeners = setup_.listeners->duplicate();
     StopRequest hand_over;
-    NodeCluster cluster(*etcd_.client, etcd_.layout, options_.etcd.node, hand_over);
+    NodeCluster cluster(*etcd_.client, etcd_.layout, options_.etcd.node, *options_.etcd.copy,
+                        hand_over);
     signals_.set_waiting(false);
     set_role(ProcessRole::manager);
     const auto end = [this](const std::string& reason) {
@@ -290,6 +291,7 @@ Result<void> serve_node(const ServerOptions& options) {
     if (!copy) return std::move(copy).error();
     ServerOptions own = options;
     own.etcd.copy = *std::move(copy);
+    own.etcd.stop = signals.token();
     own.etcd.measurements = std::make_shared<etcd::Measurements>();
     NodeReport report(*etcd, own.etcd);
     const OwnPages pages(report.role(), [&](std::string& text) { report.append(text); });

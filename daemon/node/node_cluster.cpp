@@ -1,15 +1,24 @@
 #include "daemon/node/node_cluster.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
+#include "base/hex.hpp"
+#include "storage/etcd/check_copy.hpp"
 #include "storage/etcd/node_list.hpp"
 
 namespace rocklock {
 namespace {
 
 constexpr std::chrono::milliseconds list_timeout{2'000};
+constexpr std::array<std::string_view, family_count> family_words = {"meta", "items", "index",
+                                                                     "locks", "history"};
+// The time to read 10,000 values.
+constexpr std::chrono::milliseconds page_timeout{5'000};
 
 ClusterNode node_of(const etcd::NodeRecord& record) {
     return {record.node,    record.standby ? NodeRole::standby : NodeRole::waiting,
@@ -33,6 +42,21 @@ void add_lead(std::vector<ClusterNode>& nodes, const etcd::LeadRecord& lead) {
     found->role = lead.ready ? NodeRole::manager : NodeRole::waiting;
     found->since = lead.since;
     std::rotate(nodes.begin(), found, found + 1);
+}
+
+// Describes a difference, for example: locks 00ff: missing.
+std::string description(const etcd::CopyDifference& difference) {
+    std::string text(family_words.at(static_cast<std::size_t>(difference.family)));
+    text += " " + hex(difference.key);
+    switch (difference.kind) {
+        case etcd::CopyDifference::Kind::missing:
+            return text + ": only in etcd";
+        case etcd::CopyDifference::Kind::surplus:
+            return text + ": only in the copy";
+        case etcd::CopyDifference::Kind::changed:
+            break;
+    }
+    return text + ": different values";
 }
 
 }  // namespace
@@ -61,6 +85,17 @@ Result<HandedOver> NodeCluster::hand_over() {
     }
     hand_over_.request();
     return HandedOver{node_};
+}
+
+Result<NodeChecked> NodeCluster::check() {
+    etcd::ReadSettings settings;
+    settings.timeout = page_timeout;
+    settings.stop = stop_.get_token();
+    const auto check = etcd::check_copy(client_, layout_, copy_, settings);
+    if (!check) return check.error();
+    NodeChecked reply{node_, check->revision, check->values, check->differences, {}};
+    for (const auto& example : check->examples) reply.examples.push_back(description(example));
+    return reply;
 }
 
 }  // namespace rocklock

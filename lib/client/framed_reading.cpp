@@ -156,7 +156,8 @@ bool FramedService::may_repeat(const PendingCall& pending) const {
              std::holds_alternative<UnbindTable>(body) || std::holds_alternative<TakeDraft>(body) ||
              std::holds_alternative<DiscardDraft>(body) || std::holds_alternative<Backup>(body) ||
              std::holds_alternative<TrimAudit>(body) || std::holds_alternative<EndSession>(body) ||
-             std::holds_alternative<EndSessions>(body) || std::holds_alternative<HandOver>(body));
+             std::holds_alternative<EndSessions>(body) || std::holds_alternative<HandOver>(body) ||
+             std::holds_alternative<CheckNode>(body));
 }
 
 void FramedService::connection_lost(Error why) {

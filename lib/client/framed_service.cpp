@@ -364,8 +364,7 @@ FramedService::Steady::time_point FramedService::usual_give_up_time(const Call& 
         std::holds_alternative<CloseSession>(call.body)) {
         return now + std::min(max_ending_period, options_.patience);
     }
-    // The duration of a backup depends on the size of the store.
-    if (std::holds_alternative<Backup>(call.body)) return Steady::time_point::max();
+    if (reads_whole_store(call.body)) return Steady::time_point::max();
     auto body = call.body;
     const auto* patience = patience_in(body);
     if (patience == nullptr) return now + options_.patience;

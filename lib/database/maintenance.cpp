@@ -7,8 +7,10 @@
 #include <rocklock/storage/storage.hpp>
 
 #include "base/bytes.hpp"
+#include "base/hex.hpp"
 #include "lock/records/records.hpp"
 #include "lock/table/lock_table.hpp"
+#include "storage/etcd/restore.hpp"
 #include "storage/store_copy.hpp"
 
 namespace rocklock {
@@ -24,13 +26,7 @@ Result<std::unique_ptr<Storage>> open_for(const std::string& directory, Purpose 
 }
 
 std::string at(std::string_view what, std::string_view key) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text = std::string(what) + " can't be read: key ";
-    for (const char byte : key) {
-        text += digits[static_cast<std::uint8_t>(byte) >> 4U];
-        text += digits[static_cast<std::uint8_t>(byte) & 15U];
-    }
-    return text;
+    return std::string(what) + " can't be read: key " + hex(key);
 }
 
 // Reads all records once: counts them, and reports those that cannot be decoded.
@@ -240,21 +236,48 @@ Result<StoreReport> check_store(const std::string& directory) {
     return report;
 }
 
-Result<void> restore_store(const std::string& backup, const std::string& directory,
-                           const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+namespace {
+
+// Opens a backup and checks it for damage. The store stays open while it is copied, so that no
+// other process can change it.
+Result<std::unique_ptr<Storage>> open_sound(const std::string& backup) {
     const auto damaged = [](Error error) {
         if (is_damage(error)) {
             error.message = "the backup is damaged and was not restored: " + error.message;
         }
         return error;
     };
-    // Keeps the store open while it is copied, so that no other process can change it.
-    const auto source = open_for(backup, Purpose::check);
+    auto source = open_for(backup, Purpose::check);
     if (!source) return damaged(source.error());
     if (auto sound = (*source)->verify(); !sound) return damaged(sound.error());
+    return source;
+}
+
+}  // namespace
+
+Result<void> restore_store(const std::string& backup, const std::string& directory,
+                           const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+    const auto source = open_sound(backup);
+    if (!source) return source.error();
     return make_copy(
         directory, {records::copy_mark(system_clock().now().wall)},
         [&](const std::string& path) { return copy_files(backup + "/db", path, progress); });
+}
+
+Result<void> restore_store_to_etcd(
+    const std::string& backup, const std::string& url, const EtcdOptions& options,
+    const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+    const auto source = open_sound(backup);
+    if (!source) return source.error();
+    EtcdOptions restoring = options;
+    restoring.restoring = true;
+    restoring.create_if_missing = true;
+    auto target = open_etcd_storage(url, system_clock(), restoring);
+    if (!target) return std::move(target).error();
+    auto restored = etcd::restore_values(*(*source)->snapshot(), **target,
+                                         {records::copy_mark(system_clock().now().wall)}, progress);
+    const auto closed = (*target)->close();
+    return restored ? closed : restored;
 }
 
 }  // namespace rocklock

@@ -22,6 +22,13 @@ public:
     // Errors: resource_in_use  no other node can become the manager
     //         those of etcd
     virtual Result<HandedOver> hand_over() = 0;
+    // Compares the values of this node, which is the manager, with those in etcd. Takes seconds if
+    // the store has a million values.
+    //
+    // Errors: those of etcd; closing if this node is ending its role
+    virtual Result<NodeChecked> check() = 0;
+    // Ends a running check.
+    virtual void stop() = 0;
 };
 
 }  // namespace rocklock

@@ -44,7 +44,8 @@ bool is_administration(const CallBody& body) {
            std::holds_alternative<BindTable>(body) || std::holds_alternative<UnbindTable>(body) ||
            std::holds_alternative<Backup>(body) || std::holds_alternative<TrimAudit>(body) ||
            std::holds_alternative<EndSession>(body) || std::holds_alternative<EndSessions>(body) ||
-           std::holds_alternative<HandOver>(body) || (steal != nullptr && steal->force);
+           std::holds_alternative<HandOver>(body) || std::holds_alternative<CheckNode>(body) ||
+           (steal != nullptr && steal->force);
 }
 
 // Returns the reply for an answer. It omits the session's id and secret unless the call has opened
@@ -155,11 +156,11 @@ bool only_reads(const CallBody& body) {
     return std::visit(
         [](const auto& verb) {
             using Verb = std::decay_t<decltype(verb)>;
-            return is_one_of<
-                Verb,
-                std::variant<ShowLock, ListLocks, ShowSession, ListSessions, HistoryRequest,
-                             ListAudit, ListWaits, ListOutliers, ListDrafts, ListClasses,
-                             ListBindings, ListDeadlocks, ShowStatistics, WatchRequest, ListNodes>>;
+            return is_one_of<Verb,
+                             std::variant<ShowLock, ListLocks, ShowSession, ListSessions,
+                                          HistoryRequest, ListAudit, ListWaits, ListOutliers,
+                                          ListDrafts, ListClasses, ListBindings, ListDeadlocks,
+                                          ShowStatistics, WatchRequest, ListNodes, CheckNode>>;
         },
         body);
 }
@@ -244,6 +245,9 @@ std::optional<Ticket> Dispatcher::start(Call call, const Caller& caller, Done do
                 return decide(Request(std::move(verb)), *std::move(binding), std::move(done));
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, Backup>) {
                 back_up(verb.directory, std::move(done));
+                return std::nullopt;
+            } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, CheckNode>) {
+                run_alone([this] { return cluster_call(CheckNode{}); }, std::move(done));
                 return std::nullopt;
             } else if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, EndSessions>) {
                 end_sessions(std::move(verb), name_of(caller), std::move(done));
@@ -334,8 +338,9 @@ void Dispatcher::answer_query(Call call, bool administrator, Done done) {
 }
 
 Dispatcher::~Dispatcher() {
-    if (backup_thread_.joinable()) backup_thread_.join();
-    ROCKLOCK_ASSERT(!backing_up_);
+    if (options_.cluster != nullptr) options_.cluster->stop();
+    if (long_task_thread_.joinable()) long_task_thread_.join();
+    ROCKLOCK_ASSERT(!long_task_runs_);
 }
 
 void Dispatcher::back_up(const std::string& directory, Done done) {
@@ -348,24 +353,33 @@ void Dispatcher::back_up(const std::string& directory, Done done) {
             Error(ErrorCode::invalid_argument,
                   "Directory must begin with /: it is a path on the machine of the daemon"));
     }
-    MutexLock lock(backup_mutex_);
-    if (backing_up_) {
+    run_alone(
+        [this, directory]() -> Result<Reply> {
+            const auto copied = options_.backup(directory);
+            if (!copied) return copied.error();
+            const auto size = size_of_directory(directory + "/db");
+            if (!size) return size.error();
+            return Reply(BackedUp{directory, size->files, size->bytes});
+        },
+        std::move(done));
+}
+
+void Dispatcher::run_alone(std::function<Result<Reply>()> task, Done done) {
+    MutexLock lock(long_task_mutex_);
+    if (long_task_runs_) {
         lock.unlock();
-        return done(
-            Error(ErrorCode::store_in_use, "another backup is in progress: try again later"));
+        return done(Error(ErrorCode::store_in_use,
+                          "another backup or check is in progress: try again later"));
     }
-    if (backup_thread_.joinable()) backup_thread_.join();
-    backing_up_ = true;
-    backup_thread_ = std::thread([this, directory, done = std::move(done)] {
-        const auto copied = options_.backup(directory);
+    if (long_task_thread_.joinable()) long_task_thread_.join();
+    long_task_runs_ = true;
+    long_task_thread_ = std::thread([this, task = std::move(task), done = std::move(done)] {
+        auto reply = task();
         {
-            const MutexLock over(backup_mutex_);
-            backing_up_ = false;
+            const MutexLock over(long_task_mutex_);
+            long_task_runs_ = false;
         }
-        if (!copied) return done(copied.error());
-        const auto size = size_of_directory(directory + "/db");
-        if (!size) return done(size.error());
-        done(Reply(BackedUp{directory, size->files, size->bytes}));
+        done(std::move(reply));
     });
 }
 

@@ -274,6 +274,7 @@ private:
     Result<Reply> drafts(const Call& call, bool administrator);
     void end_sessions(EndSessions request, std::string by, Done done);
     void back_up(const std::string& directory, Done done);
+    void run_alone(std::function<Result<Reply>()> task, Done done);
     Ticket watch(WatchRequest request, Done done);
     Ticket decide(Request request, Binding binding, Done done);
 
@@ -292,10 +293,11 @@ private:
     Mutex unbound_mutex_;
     std::set<SessionId> unbound_ ROCKLOCK_GUARDED_BY(unbound_mutex_);
 
-    // One backup at a time, on its own thread, because it reads and writes whole files.
-    Mutex backup_mutex_;
-    bool backing_up_ ROCKLOCK_GUARDED_BY(backup_mutex_) = false;
-    std::thread backup_thread_ ROCKLOCK_GUARDED_BY(backup_mutex_);
+    // Backups and checks of the node, one at a time, on a thread of their own, because they read
+    // the whole store.
+    Mutex long_task_mutex_;
+    bool long_task_runs_ ROCKLOCK_GUARDED_BY(long_task_mutex_) = false;
+    std::thread long_task_thread_ ROCKLOCK_GUARDED_BY(long_task_mutex_);
 };
 
 // Observes each call. Implementations must be thread-safe.

@@ -93,6 +93,7 @@ Result<Reply> Dispatcher::cluster_call(const CallBody& body) {
                      "`rocklock serve --store etcd://...`");
     }
     if (std::holds_alternative<HandOver>(body)) return as_reply(options_.cluster->hand_over());
+    if (std::holds_alternative<CheckNode>(body)) return as_reply(options_.cluster->check());
     return as_reply(options_.cluster->nodes());
 }
 

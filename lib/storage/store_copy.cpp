@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -25,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view partial = "db.partial";
+constexpr std::size_t max_batch_bytes = std::size_t{1} << 20;
 
 // Closes the file in its destructor.
 class File {
@@ -148,28 +150,61 @@ Result<void> CopyDirectory::complete() {
     return {};
 }
 
+// A database that no other process has open.
+class CopyDatabase {
+public:
+    CopyDatabase() : env_(make_log_env(recovery_)) {}
+    CopyDatabase(const CopyDatabase&) = delete;
+    CopyDatabase& operator=(const CopyDatabase&) = delete;
+    ~CopyDatabase() { std::ignore = close(); }
+
+    // Must be called first.
+    rocksdb::Status open(const std::string& path, bool creating) {
+        rocksdb::DB* opened = nullptr;
+        auto status = rocksdb::DB::Open(database_options({}, creating, LogEnd::whole, *env_), path,
+                                        family_descriptors({}), &handles_, &opened);
+        database_.reset(opened);
+        return status;
+    }
+    rocksdb::ColumnFamilyHandle* family(Family family) const {
+        return handles_[static_cast<std::size_t>(family) + 1];
+    }
+    rocksdb::DB* operator->() const { return database_.get(); }
+    // Writes the contents of memory to files, and syncs them.
+    rocksdb::Status flush() { return database_->Flush(rocksdb::FlushOptions(), handles_); }
+    rocksdb::Status close() {
+        if (!database_) return rocksdb::Status::OK();
+        for (auto* const handle : handles_) {
+            std::ignore = database_->DestroyColumnFamilyHandle(handle);
+        }
+        auto closed = database_->Close();
+        database_.reset();
+        return closed;
+    }
+
+private:
+    LogRecovery recovery_;
+    std::unique_ptr<rocksdb::Env> env_;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+    std::unique_ptr<rocksdb::DB> database_;
+};
+
 // Writes the marks, synced, into a database that no process has open.
-Result<void> write_marks(const std::string& database, const std::vector<Write>& marks) {
-    LogRecovery recovery;
-    const auto env = make_log_env(recovery);
-    rocksdb::DB* opened = nullptr;
-    std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    auto status = rocksdb::DB::Open(database_options({}, false, LogEnd::whole, *env), database,
-                                    family_descriptors({}), &handles, &opened);
-    if (!status.ok()) return to_error(status);
-    const std::unique_ptr<rocksdb::DB> owner(opened);
+Result<void> write_marks(const std::string& path, const std::vector<Write>& marks) {
+    CopyDatabase database;
+    if (auto status = database.open(path, false); !status.ok()) return to_error(status);
     rocksdb::WriteBatch batch;
+    rocksdb::Status status;
     for (const Write& mark : marks) {
-        auto* const family = handles[static_cast<std::size_t>(mark.family) + 1];
+        auto* const family = database.family(mark.family);
         status =
             mark.value ? batch.Put(family, mark.key, *mark.value) : batch.Delete(family, mark.key);
         if (!status.ok()) break;
     }
     rocksdb::WriteOptions synced;
     synced.sync = true;
-    if (status.ok()) status = opened->Write(synced, &batch);
-    for (auto* const handle : handles) std::ignore = opened->DestroyColumnFamilyHandle(handle);
-    const auto closed = opened->Close();
+    if (status.ok()) status = database->Write(synced, &batch);
+    const auto closed = database.close();
     if (status.ok()) status = closed;
     return status.ok() ? Result<void>() : Result<void>(to_error(status));
 }
@@ -208,6 +243,38 @@ Result<void> make_copy(const std::string& directory, const std::vector<Write>& m
     if (auto filled = fill(copy.partial_path()); !filled) return filled;
     if (auto marked = write_marks(copy.partial_path(), marks); !marked) return marked;
     return copy.complete();
+}
+
+Result<void> write_database(const std::string& path, const Snapshot& values,
+                            const ExceptValue& except) {
+    CopyDatabase database;
+    if (auto status = database.open(path, true); !status.ok()) return to_error(status);
+    // Without a log, because flush() makes the values durable.
+    rocksdb::WriteOptions without_log;
+    without_log.disableWAL = true;
+    for (int i = 0; i < family_count; ++i) {
+        const auto family = static_cast<Family>(i);
+        rocksdb::WriteBatch batch;
+        rocksdb::Status status;
+        const auto cursor = values.scan(family, "", "");
+        for (; status.ok() && cursor->valid(); cursor->next()) {
+            if (except(family, cursor->key())) continue;
+            const auto key = cursor->key();
+            const auto value = cursor->value();
+            status = batch.Put(database.family(family), {key.data(), key.size()},
+                               {value.data(), value.size()});
+            if (!status.ok() || batch.GetDataSize() < max_batch_bytes) continue;
+            status = database->Write(without_log, &batch);
+            batch.Clear();
+        }
+        if (auto read = cursor->status(); !read) return read;
+        if (status.ok()) status = database->Write(without_log, &batch);
+        if (!status.ok()) return to_error(status);
+    }
+    auto status = database.flush();
+    const auto closed = database.close();
+    if (status.ok()) status = closed;
+    return status.ok() ? Result<void>() : Result<void>(to_error(status));
 }
 
 Result<void> copy_files(const std::string& from, const std::string& to,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocklock/result.hpp>
@@ -27,6 +28,14 @@ namespace rocklock {
 //         and those of `fill` and of the disk
 Result<void> make_copy(const std::string& directory, const std::vector<Write>& marks,
                        const std::function<Result<void>(const std::string& database)>& fill);
+
+// Returns true for values that are not part of a copy.
+using ExceptValue = std::function<bool(Family family, std::string_view key)>;
+
+// Writes the values of a snapshot, without those of `except`, into a new database at the path
+// `path`; a `fill` for make_copy(). Errors: those of Snapshot and of the disk
+Result<void> write_database(const std::string& path, const Snapshot& values,
+                            const ExceptValue& except);
 
 // Called with the number of bytes copied so far and the total number of bytes.
 using CopyProgress = std::function<void(std::uint64_t done, std::uint64_t whole)>;

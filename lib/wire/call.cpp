@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, std::variant_size_v<CallBody>> verb_names
     "ListWaits",    "ListDeadlocks", "ListAudit",   "ListOutliers", "BindTable",   "UnbindTable",
     "ListBindings", "ListDrafts",    "TakeDraft",   "DiscardDraft", "EndSession",  "EndSessions",
     "AwaitNotices", "DrainClass",    "ResumeClass", "TrimAudit",    "ListNodes",   "HandOver",
+    "CheckNode",
 };
 
 constexpr auto verb_numbers = [] {
@@ -68,6 +69,10 @@ bool opens_with_connection(const CallBody& body) {
     if (const auto* open = std::get_if<OpenSession>(&body)) return open->bound == Bound::connection;
     const auto* acquire = std::get_if<Acquire>(&body);
     return acquire != nullptr && acquire->opens && acquire->opens->bound == Bound::connection;
+}
+
+bool reads_whole_store(const CallBody& body) {
+    return std::holds_alternative<Backup>(body) || std::holds_alternative<CheckNode>(body);
 }
 
 std::string_view verb_name(const CallBody& body) { return verb_names[body.index()]; }

@@ -126,7 +126,7 @@ using CallBody =
                  ShowSession, ShowStatistics, ListWaits, ListDeadlocks, ListAudit, ListOutliers,
                  BindTable, UnbindTable, ListBindings, ListDrafts, TakeDraft, DiscardDraft,
                  EndSession, EndSessions, AwaitNotices, DrainClass, ResumeClass, TrimAudit,
-                 ListNodes, HandOver>;
+                 ListNodes, HandOver, CheckNode>;
 
 struct Call {
     CallBody body;
@@ -145,6 +145,10 @@ const SessionId* proven_session(const CallBody& body);
 
 // Returns true if the call opens a session that ends when the connection of the call ends.
 bool opens_with_connection(const CallBody& body);
+
+// Returns true if the call reads the whole store, so that its duration depends on the size of the
+// store.
+bool reads_whole_store(const CallBody& body);
 
 // The prefix of a verb's name in the header X-Amz-Target: "Rocklock_20261121.Acquire".
 inline constexpr std::string_view target_prefix = "Rocklock_20261121.";
@@ -240,7 +244,7 @@ using Reply = std::variant<SessionInfo, ClosedSession, Grant, Released, LockClas
                            LockView, LockPage, SessionPage, SessionDetail, LockStatistics, WaitList,
                            DeadlockList, AuditPage, Pong, BackedUp, EventPage, HistoryPage,
                            Outliers, TableBinding, BindingList, DraftPage, Draft, DiscardedDraft,
-                           EndedSessions, Notices, TrimmedAudit, NodeList, HandedOver>;
+                           EndedSessions, Notices, TrimmedAudit, NodeList, HandedOver, NodeChecked>;
 
 // The type of the reply to a call. Requests of the lock service define this type as their member
 // `Answer`.
@@ -288,6 +292,8 @@ template <>
 struct ReplyType<ListNodes> : std::type_identity<NodeList> {};
 template <>
 struct ReplyType<HandOver> : std::type_identity<HandedOver> {};
+template <>
+struct ReplyType<CheckNode> : std::type_identity<NodeChecked> {};
 template <>
 struct ReplyType<WatchRequest> : std::type_identity<EventPage> {};
 template <>

@@ -282,4 +282,6 @@ std::string write_value(const Deadlock& deadlock) { return written(deadlock); }
 
 std::string write_value(const ClusterNode& node) { return written(node); }
 
+std::string write_value(const NodeChecked& checked) { return written(checked); }
+
 }  // namespace rocklock

@@ -70,5 +70,6 @@ std::string write_value(const AuditRow& row);
 std::string write_value(const WaitEdge& edge);
 std::string write_value(const Deadlock& deadlock);
 std::string write_value(const ClusterNode& node);
+std::string write_value(const NodeChecked& checked);
 
 }  // namespace rocklock

@@ -14,6 +14,8 @@ namespace rocklock {
 struct ListNodes {};
 // Makes the manager hand its role over to another node. Allowed for administrators.
 struct HandOver {};
+// Compares the values that the manager has with those in etcd. Allowed for administrators.
+struct CheckNode {};
 
 enum class NodeRole : std::uint8_t {
     // The node decides about locks and tables.
@@ -39,6 +41,20 @@ struct ClusterNode {
 struct NodeList {
     // The manager is first. The others are ordered by their names.
     std::vector<ClusterNode> nodes;
+};
+
+// The result of CheckNode.
+struct NodeChecked {
+    // The name of the node, which is the manager.
+    std::string node;
+    // The revision of etcd whose values were compared.
+    std::int64_t revision = 0;
+    // The number of values in etcd, and the number of those that the node lacks, has in addition or
+    // has with other contents.
+    std::uint64_t values = 0;
+    std::uint64_t differences = 0;
+    // A description of each of the first differences.
+    std::vector<std::string> examples;
 };
 
 // The manager has accepted the request and ends its role.

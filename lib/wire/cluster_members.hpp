@@ -9,8 +9,8 @@ namespace rocklock {
 // ---- Calls ----
 
 template <typename Codec, A<Call> C, typename T>
-requires(A<T, ListNodes> || A<T, HandOver>) void describe_call(Codec& /*codec*/, C& /*call*/,
-                                                               T& /*body*/) {}
+requires(A<T, ListNodes> || A<T, HandOver> ||
+         A<T, CheckNode>) void describe_call(Codec& /*codec*/, C& /*call*/, T& /*body*/) {}
 
 // ---- Replies ----
 
@@ -27,6 +27,15 @@ void describe(Codec& codec, T& node) {
 template <typename Codec, A<NodeList> T>
 void describe(Codec& codec, T& list) {
     codec.required("Nodes", list.nodes);
+}
+
+template <typename Codec, A<NodeChecked> T>
+void describe(Codec& codec, T& checked) {
+    codec.required("Node", checked.node);
+    codec.required("Revision", checked.revision);
+    codec.required("Values", checked.values);
+    codec.required("Differences", checked.differences);
+    codec.required("Examples", checked.examples);
 }
 
 template <typename Codec, A<HandedOver> T>

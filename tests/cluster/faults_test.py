@@ -9,6 +9,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import time
 
@@ -166,6 +167,7 @@ class Faulty(ProxiedCluster):
                      if took > limit]
         problems += [f"a node did not answer for {took:.1f} s after all faults" for took in self.all_answer
                      if took > limit]
+        problems += self.find_damaged_copies()
         self.observer.stopping = True
         if problems and KEEP:
             self.keep(problems)
@@ -189,6 +191,24 @@ class Faulty(ProxiedCluster):
                     for name, item in shown[0][0].items()}
         loss = find_loss(counters, {counter.name: counter.tries for counter in self.counters})
         return problems + ([loss] if loss else [])
+
+    def find_damaged_copies(self):
+        """Each node becomes the manager in turn. Its copy, which it kept as a standby, is equal to etcd (C7)."""
+        problems = []
+        left = set(NODES)
+        while left:
+            name = wait_until(lambda: self.manager() in left and self.manager(), "one of the nodes left is the manager")
+            done = wait_until(lambda: self.compare(name), f"the copy of {name} is compared")
+            if done.returncode != 0:
+                problems.append(f"the copy of {name} is not equal to etcd: {done.stdout}{done.stderr}")
+            left.remove(name)
+            self.nodes[name].stop(signal.SIGTERM)
+        return problems
+
+    def compare(self, name):
+        """Returns the result of the comparison, or None if the node does not serve clients as the manager yet."""
+        done = self.at(self.nodes[name], "node", "check")
+        return done if done.returncode in (0, 70) else None
 
     def report(self):
         journal = self.journal

@@ -155,6 +155,19 @@ BOOST_AUTO_TEST_CASE(that_follows_is_taken_over_without_loading) {
     check_same(*copy);
 }
 
+BOOST_AUTO_TEST_CASE(is_not_loaded_further_if_the_open_is_stopped) {
+    open("a")->close().value();
+    std::stop_source stop;
+    EtcdOptions options;
+    options.stop = stop.get_token();
+    stop.request_stop();
+    const auto stopped = etcd::open_storage(cluster.connect("b"), "/rocklock/", clock, options);
+    BOOST_REQUIRE(!stopped);
+    BOOST_TEST((stopped.error().code == ErrorCode::closing));
+    // Another node need not wait for a lease.
+    BOOST_TEST(!cluster.value(layout.lead()));
+}
+
 BOOST_AUTO_TEST_CASE(that_is_behind_gets_the_missing_changes_at_the_takeover) {
     const auto copy = in_memory();
     const auto store = open("a");

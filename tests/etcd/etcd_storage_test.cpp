@@ -368,7 +368,7 @@ BOOST_AUTO_TEST_CASE(is_loaded_in_pages) {
         const auto copy = etcd::Copy::open("", clock).value();
         const auto client = cluster.connect("loader");
         const etcd::Layout layout("/rocklock/");
-        etcd::LoadSettings settings;
+        etcd::ReadSettings settings;
         settings.page_keys = page_keys;
         const etcd::CopyPosition position{1, "/rocklock/", cluster.revision(), {}};
         etcd::load_copy(*client, layout, position, *copy, settings).value();

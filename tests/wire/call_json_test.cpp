@@ -87,6 +87,7 @@ std::vector<std::pair<std::string, std::string>> full_calls() {
         {"Backup", R"({"Directory":"/b"})"},
         {"ListNodes", "{}"},
         {"HandOver", "{}"},
+        {"CheckNode", "{}"},
         {"Watch", R"({"Prefix":"a","After":9007199254740991,"Limit":5,"PatienceMs":-1})"},
         {"ListHistory", R"({"Resource":"a","Limit":5,"Next":"n"})"},
     };
@@ -368,6 +369,7 @@ BOOST_AUTO_TEST_CASE(of_each_kind_is_parsed_as_it_was_written) {
         {Backup{}, BackedUp{"/b", 2, 3}},
         {ListNodes{}, NodeList{{{"a", NodeRole::standby, "h:1", 2, WallTime{3ms}, "1.2.3"}}}},
         {HandOver{}, HandedOver{"a"}},
+        {CheckNode{}, NodeChecked{"a", 7, 5, 1, {"items 00: only in etcd"}}},
         {EndSessions{}, EndedSessions{4}},
         {ShowStatistics{}, counts},
         {ListOutliers{}, Outliers{{some_holder()}, {{"a", 5, 1}, {"b", 4, 0}}}},

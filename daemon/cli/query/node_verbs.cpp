@@ -1,4 +1,4 @@
-// node ls and node yield: the nodes of a cluster.
+// node ls, node yield and node check: the nodes of a cluster.
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -73,6 +73,24 @@ int node_yield_verb(const Arguments& arguments) {
         print("the node " + printable(manager->name) + " is the manager now");
     }
     return exit_status::done;
+}
+
+int node_check_verb(const Arguments& arguments) {
+    const auto checked = ask_manager<NodeChecked>(CheckNode{}, arguments);
+    if (!checked) return fail(checked.error());
+    if (arguments.has("json")) {
+        print(write_value(*checked));
+    } else if (checked->differences > 0 || !arguments.has("quiet")) {
+        print("compared " + std::to_string(checked->values) + " values of the node " +
+              printable(checked->node) + " with etcd: " + std::to_string(checked->differences) +
+              " differences");
+        for (const auto& example : checked->examples) print("  " + printable(example));
+    }
+    if (checked->differences == 0) return exit_status::done;
+    complain("the copy of the node " + printable(checked->node) +
+             " is damaged: make another node the manager (rocklock node yield), stop this node, "
+             "delete its copy (see --copy) and start it again");
+    return exit_status::internal;
 }
 
 }  // namespace rocklock

@@ -10,14 +10,13 @@
 #include <tuple>
 #include <utility>
 
-#include "base/read_file.hpp"
+#include "daemon/cli/etcd_settings.hpp"
 #include "daemon/cli/manager_choice.hpp"
 #include "daemon/cli/serve/user_limits.hpp"
 
 namespace rocklock {
 namespace {
 
-constexpr std::size_t max_password_bytes = 4096;
 constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::array<std::pair<const char*, const char*>, 48> operation_defaults = {
@@ -222,20 +221,7 @@ Result<void> read_etcd(const Settings& settings, ServerOptions& options) {
     etcd.timeout = *timeout;
     if (auto done = read_etcd_use(settings, etcd); !done) return done;
     etcd.copy_directory = absolute_path(settings.get("copy", "").value);
-    etcd.cert_file = absolute_path(settings.get("etcd-cert", "").value);
-    etcd.key_file = absolute_path(settings.get("etcd-key", "").value);
-    etcd.ca_file = absolute_path(settings.get("etcd-ca", "").value);
-    etcd.user = settings.get("etcd-user", "").value;
-    const auto password_file = absolute_path(settings.get("etcd-password-file", "").value);
-    if (password_file.empty()) return {};
-    auto password = read_file(password_file, max_password_bytes);
-    if (!password) {
-        return Error(ErrorCode::io_error,
-                     "etcd-password-file: " + password_file + " cannot be read: check the file");
-    }
-    while (!password->empty() && password->back() == '\n') password->pop_back();
-    etcd.password = *std::move(password);
-    return {};
+    return read_etcd_access(settings, etcd);
 }
 
 // Reads the settings of the log.

@@ -30,7 +30,7 @@ Result<bool> apply_until(Client& client, const Layout& layout, const CopyPositio
 }  // namespace
 
 Result<void> catch_up(Client& client, const Layout& layout, const CopyPosition& position,
-                      Copy& copy) {
+                      Copy& copy, std::stop_token stop) {
     const auto& shown = copy.position();
     if (shown.revision != 0 && shown.cluster_id == position.cluster_id &&
         shown.prefix == position.prefix) {
@@ -47,7 +47,9 @@ Result<void> catch_up(Client& client, const Layout& layout, const CopyPosition& 
         if (!reached) return reached.error();
         if (*reached) return {};
     }
-    return load_copy(client, layout, position, copy);
+    ReadSettings settings;
+    settings.stop = std::move(stop);
+    return load_copy(client, layout, position, copy, settings);
 }
 
 }  // namespace rocklock::etcd

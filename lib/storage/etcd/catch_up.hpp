@@ -1,6 +1,8 @@
 // Brings the copy of a new manager to the state of the store.
 #pragma once
 
+#include <stop_token>
+
 #include <rocklock/result.hpp>
 
 #include "storage/etcd/client.hpp"
@@ -13,9 +15,9 @@ namespace rocklock::etcd {
 // copy shows an earlier state, the changes since then are applied; otherwise all values are loaded.
 // The caller must be the manager, so that no other process commits meanwhile.
 //
-// Errors: as load_copy(); corrupt if etcd is older than the copy, because acknowledged changes are
-//         then missing in etcd
+// Errors: as load_copy(), which ends early if `stop` is requested; corrupt if etcd is older than
+//         the copy, because acknowledged changes are then missing in etcd
 Result<void> catch_up(Client& client, const Layout& layout, const CopyPosition& position,
-                      Copy& copy);
+                      Copy& copy, std::stop_token stop = {});
 
 }  // namespace rocklock::etcd

@@ -94,7 +94,13 @@ void Copy::set_position(CopyPosition position) {
     commit_epoch_ = commit.epoch;
 }
 
+CopySnapshot Copy::snapshot() const {
+    const MutexLock lock(mutex_);
+    return {position_, storage_->snapshot()};
+}
+
 Result<void> Copy::write(std::vector<Write> writes, CopyPosition position) {
+    const MutexLock lock(mutex_);
     if (!directory_.empty()) writes.push_back(position_record(position));
     auto done = storage_->commit(batch_of(std::move(writes)), Durability::written);
     if (done) set_position(std::move(position));

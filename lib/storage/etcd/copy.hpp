@@ -20,6 +20,7 @@
 #include <rocklock/result.hpp>
 #include <rocklock/storage/storage.hpp>
 
+#include "base/mutex.hpp"
 #include "storage/etcd/client.hpp"
 #include "storage/etcd/layout.hpp"
 
@@ -39,10 +40,15 @@ struct CopyPosition {
     friend bool operator==(const CopyPosition&, const CopyPosition&) = default;
 };
 
-// Threads:  one at a time, except for storage(), revision(), commit_number() and commit_epoch(),
-//           which are thread-safe.
-// Lifetime: the clock must outlive the object. reset() must not be called while snapshots of
-//           storage() exist.
+// The values of a copy at one position.
+struct CopySnapshot {
+    CopyPosition position;
+    std::unique_ptr<Snapshot> values;
+};
+
+// Threads:  one at a time, except for storage(), revision(), commit_number(), commit_epoch() and
+//           snapshot(), which are thread-safe.
+// Lifetime: the clock must outlive the object. reset() must not be called while snapshots exist.
 class Copy {
 public:
     // Opens a copy in `directory`/etcd-copy, or creates an empty one. A copy that is damaged or
@@ -65,6 +71,10 @@ public:
     std::uint64_t commit_number() const { return commit_number_.load(); }
     Epoch commit_epoch() const { return commit_epoch_.load(); }
 
+    // Returns the current values and their position. Must not be called while the copy is being
+    // loaded.
+    CopySnapshot snapshot() const;
+
     // Writes values, and the new position, in one step. Errors: those of Storage::commit()
     Result<void> write(std::vector<Write> writes, CopyPosition position);
     // As above, with another revision and commit of the same store.
@@ -86,6 +96,9 @@ private:
     const std::string directory_;
     Clock& clock_;
     std::unique_ptr<Storage> storage_;
+    // Only the thread that writes changes the position. It holds the mutex while it writes values
+    // and their position.
+    mutable Mutex mutex_;
     CopyPosition position_;
     std::atomic<Revision> revision_{0};
     std::atomic<std::uint64_t> commit_number_{0};

@@ -19,10 +19,13 @@
 #include "storage/etcd/engine.hpp"
 #include "storage/etcd/layout.hpp"
 #include "storage/etcd/leadership.hpp"
+#include "storage/etcd/restore.hpp"
 #include "storage/etcd/upkeep.hpp"
 #include "storage/etcd_measurements.hpp"
 #include "storage/group_commit.hpp"
+#include "storage/rocksdb_copy.hpp"
 #include "storage/rocksdb_reader.hpp"
+#include "storage/store_copy.hpp"
 #include "storage/store_records.hpp"
 
 namespace rocklock::etcd {
@@ -34,6 +37,11 @@ using std::chrono::steady_clock;
 constexpr milliseconds request_timeout{2'000};
 // The key of the id of the cluster in which the store was last recovered.
 constexpr std::string_view origin_key = "etcd origin";
+
+// Returns true for the records that only a store on etcd has.
+bool is_of_etcd(Family family, std::string_view key) {
+    return family == Family::meta && (key == copy_key || key == origin_key || key == restore_key);
+}
 
 Upkeep::Settings upkeep_settings(const EtcdOptions& options) {
     Upkeep::Settings settings;
@@ -107,6 +115,7 @@ public:
         if (!fork_check_.in_child()) statistics.syncs = measurements_->durations();
         return statistics;
     }
+    Result<void> copy_to(const std::string& directory, const std::vector<Write>& marks) override;
     Result<void> close() override;
 
 private:
@@ -159,9 +168,13 @@ Result<void> EtcdStorage::open(const EtcdOptions& options) {
     if (mutated(Mutant::copy_lacks_last_commits)) {
         position.revision = std::max(position.revision - 3, Revision{1});
     }
-    if (auto done = catch_up(*client_, layout_, position, *copy_); !done) return done;
+    if (auto done = catch_up(*client_, layout_, position, *copy_, options.stop); !done) return done;
     if (auto done = engine_.continue_after(won->commit); !done) return done;
     cluster_id_ = won->cluster_id;
+    if (options.restoring) {
+        upkeep_->start();
+        return {};
+    }
     auto checked = won->commit ? check_format() : write_first_meta();
     if (!checked) return checked;
     if (auto done = check_origin(); !done) return done;
@@ -192,8 +205,15 @@ Result<void> EtcdStorage::check_format() {
     const auto store = "the store " + layout_.prefix() + " in etcd";
     const auto number = read_format(*stored, store);
     if (!number) return number.error();
-    if (*number == 0) return Error(ErrorCode::corrupt, store + " has no record of its format");
-    return {};
+    if (*number > 0) return {};
+    const auto restoring = storage().get(Family::meta, restore_key);
+    if (!restoring) return restoring.error();
+    if (*restoring) {
+        return Error(ErrorCode::not_a_store,
+                     "the restore of a backup into " + store +
+                         " is not complete: repeat it (rocklock db restore BACKUP --store URL)");
+    }
+    return Error(ErrorCode::corrupt, store + " has no record of its format");
 }
 
 // A restored snapshot becomes a cluster with another id.
@@ -228,6 +248,17 @@ Result<void> EtcdStorage::write_first_meta() {
     batch.writes = first_records(clock_);
     batch.writes.push_back(origin(1));
     return commit(std::move(batch), Durability::durable);
+}
+
+// The values are those of the copy. They are the current ones if this node is still the manager
+// afterwards.
+Result<void> EtcdStorage::copy_to(const std::string& directory, const std::vector<Write>& marks) {
+    if (fork_check_.in_child()) return not_ours();
+    return make_copy(directory, marks, [&](const std::string& path) -> Result<void> {
+        const auto values = storage().snapshot();
+        if (auto confirmed = confirm(); !confirmed) return confirmed;
+        return write_database(path, *values, is_of_etcd);
+    });
 }
 
 Result<void> EtcdStorage::close() {

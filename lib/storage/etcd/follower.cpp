@@ -39,7 +39,7 @@ Result<void> Follower::load(const std::stop_token& stop) {
     if (!commit) return commit.error();
     CopyPosition position{commit->header.cluster_id, layout_.prefix(), commit->header.revision, {}};
     if (const auto* const value = commit->first()) position.commit = value->value;
-    LoadSettings settings;
+    ReadSettings settings;
     settings.stop = stop;
     return load_copy(client_, layout_, position, *copy_, settings);
 }

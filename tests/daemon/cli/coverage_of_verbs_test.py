@@ -54,6 +54,7 @@ OPERATIONS = {
     "AwaitNotices": ("notices", "session.hpp", "Session", "on_wanted"),
     "ListNodes": ("node ls", None, None, None),
     "HandOver": ("node yield", None, None, None),
+    "CheckNode": ("node check", None, None, None),
     "BeginEdit": (None, "session.hpp", "Session", "begin_edit"),
     "TakeOverEdit": (None, "session.hpp", "Session", "take_over"),
     "ShowEdit": (None, "database.hpp", "Database", "who_edits"),
@@ -72,6 +73,7 @@ WITHOUT_A_VERB = {
 WITHOUT_A_FUNCTION = {
     "ListNodes": "for administrators of a cluster, which use the command line",
     "HandOver": "as ListNodes",
+    "CheckNode": "as ListNodes",
 }
 
 # The types that have other names than their operations.

@@ -1,6 +1,7 @@
-"""The tests of the lock API (api_test.py), with a store on etcd."""
+"""The tests of the lock API and of steals, with a store on etcd."""
 
 import api_test
+import steal_test
 import tap
 from on_etcd import OnEtcd, shared
 
@@ -24,6 +25,14 @@ class Http(OnEtcd, api_test.Http):
 
 
 class HangingUp(OnEtcd, api_test.HangingUp):
+    pass
+
+
+class Policies(OnEtcd, steal_test.Policies):
+    pass
+
+
+class Answering(OnEtcd, steal_test.Answering):
     pass
 
 

@@ -1,4 +1,4 @@
-"""node ls and node yield."""
+"""node ls, node yield and node check."""
 
 import json
 import signal
@@ -6,7 +6,7 @@ import threading
 import time
 
 import tap
-from cluster import Cluster
+from cluster import STORE, Cluster, ask_member, encoded
 from harness import SLOWNESS, Connection, wait_until
 
 
@@ -83,10 +83,61 @@ class List(Cluster):
     def test_a_daemon_that_is_not_a_node_refuses(self):
         daemon = self.daemon("alone", "--memory")
         daemon.wait_for("the store is open")
-        for verb in ("ls", "yield"):
+        for verb in ("ls", "yield", "check"):
             done = self.at(daemon, "node", verb)
             self.assertEqual(done.returncode, 64, done.stderr)
             self.assertIn("not a node of a cluster", done.stderr)
+
+
+class Check(Cluster):
+    def check(self, node, status=0):
+        done = self.at(node, "node", "check", "--json")
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr + node.log())
+        return json.loads(done.stdout)
+
+    def test_the_copy_of_each_node_is_compared_while_clients_lock(self):
+        self.etcd()
+        nodes = {name: self.node(name, "--copy", str(self.folder / f"copy-{name}")) for name in ("a", "b")}
+        for number in range(50):
+            self.acquire_at(nodes["b"], f"r{number}", "--lease", "1m")
+        client = Client(nodes["b"], "y")
+        client.start()
+        for name in ("a", "b", "a"):
+            wait_until(lambda: self.manager() == name, f"{name} is the manager")
+            checked = self.check(nodes[name])
+            self.assertEqual((checked["Node"], checked["Differences"], checked["Examples"]), (name, 0, []))
+            # A session and a grant for each lock.
+            self.assertGreaterEqual(checked["Values"], 100)
+            self.assertEqual(self.at(nodes[name], "node", "yield").returncode, 0)
+        client.stop()
+        wait_until(lambda: self.manager() == "b", "b is the manager")
+        text = self.at(nodes["b"], "node", "check")
+        self.assertRegex(text.stdout, r"^compared \d+ values of the node b with etcd: 0 differences\n$")
+        self.assertEqual(self.at(nodes["b"], "node", "check", "--quiet").stdout, "")
+
+    def test_a_value_that_was_changed_in_etcd_is_reported(self):
+        self.etcd()
+        node = self.node("a")
+        self.acquire_at(node, "x", "--lease", "1m")
+        before = self.check(node)
+        # A key of the family `items`.
+        key = STORE + "d/i"
+        ask_member(self.members[0].port, "/v3/kv/put",
+                   {"key": encoded(key + "added"), "value": encoded("8 bytes and more")})
+        # The check is made at the last commit of the manager, which this lock makes newer than the change.
+        self.acquire_at(node, "y", "--lease", "1m")
+        done = self.at(node, "node", "check")
+        self.assertEqual(done.returncode, 70, done.stdout)
+        self.assertIn(f": 1 differences\n  items {b'added'.hex()}: only in etcd\n", done.stdout)
+        self.assertIn("rocklock node yield", done.stderr)
+        self.assertGreater(self.check(node, 70)["Revision"], before["Revision"])
+
+    def test_only_administrators_may_check(self):
+        self.etcd()
+        self.node("a")
+        standby = self.node("b")
+        done = self.at(standby, "node", "check")
+        self.assertEqual(done.returncode, 77, done.stderr)
 
 
 class Yield(Cluster):

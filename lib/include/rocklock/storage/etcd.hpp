@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include <rocklock/clock.hpp>
@@ -87,6 +88,10 @@ struct EtcdOptions {
     // deleted while the store is closed, and is then loaded from etcd. If empty, the copy is in
     // memory.
     std::string copy_directory;
+    // Internal: ends the open early, with the error `closing`, while it reads values.
+    std::stop_token stop{};
+    // Internal: opens the store for restore_store_to_etcd(). Other nodes do not use it meanwhile.
+    bool restoring = false;
     // Internal: a copy that exists longer than the store. Replaces `copy_directory`.
     std::shared_ptr<etcd::Copy> copy;
     // Internal: measurements that continue when the store is opened again. May be null.

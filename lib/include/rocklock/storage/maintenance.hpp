@@ -9,6 +9,7 @@
 #include <rocklock/clock.hpp>
 #include <rocklock/export.hpp>
 #include <rocklock/result.hpp>
+#include <rocklock/storage/etcd.hpp>
 
 namespace rocklock {
 
@@ -73,6 +74,18 @@ ROCKLOCK_API Result<StoreReport> check_store(const std::string& directory);
 // those of check_store() for `backup`.
 ROCKLOCK_API Result<void> restore_store(
     const std::string& backup, const std::string& directory,
+    const std::function<void(std::uint64_t done, std::uint64_t whole)>& progress = {});
+
+// As restore_store(), into a store on etcd that does not exist yet. `url` is as for
+// open_etcd_storage(). If the restore is interrupted, nodes refuse the store until the restore has
+// been repeated completely.
+//
+// Calls `progress` with the number of values that have been written and the total number.
+//
+// Errors: invalid_argument (the URL, an option, or there already is a store), those of
+// open_etcd_storage(), and those of check_store() for `backup`.
+ROCKLOCK_API Result<void> restore_store_to_etcd(
+    const std::string& backup, const std::string& url, const EtcdOptions& options = {},
     const std::function<void(std::uint64_t done, std::uint64_t whole)>& progress = {});
 
 }  // namespace rocklock

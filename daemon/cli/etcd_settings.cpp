@@ -1,0 +1,32 @@
+#include "daemon/cli/etcd_settings.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include "base/read_file.hpp"
+
+namespace rocklock {
+namespace {
+
+constexpr std::size_t max_password_bytes = 4'096;
+
+}  // namespace
+
+Result<void> read_etcd_access(const Settings& settings, EtcdOptions& etcd) {
+    etcd.cert_file = absolute_path(settings.get("etcd-cert", "").value);
+    etcd.key_file = absolute_path(settings.get("etcd-key", "").value);
+    etcd.ca_file = absolute_path(settings.get("etcd-ca", "").value);
+    etcd.user = settings.get("etcd-user", "").value;
+    const auto password_file = absolute_path(settings.get("etcd-password-file", "").value);
+    if (password_file.empty()) return {};
+    auto password = read_file(password_file, max_password_bytes);
+    if (!password) {
+        return Error(ErrorCode::io_error,
+                     "etcd-password-file: " + password_file + " cannot be read: check the file");
+    }
+    while (!password->empty() && password->back() == '\n') password->pop_back();
+    etcd.password = *std::move(password);
+    return {};
+}
+
+}  // namespace rocklock
