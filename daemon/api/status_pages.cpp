@@ -1,6 +1,5 @@
 #include "daemon/api/status_pages.hpp"
 
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -51,18 +50,6 @@ std::string page_for(const std::string& socket) {
 
 ServiceAnswer plain(int status, std::string body) {
     return {status, plain_type, std::string(not_kept), std::move(body)};
-}
-
-// Appends the metrics of this process. Their names are those that most programs use.
-void append_process(std::string& text) {
-    const auto gauge = [&](const char* name, const char* help,
-                           const std::optional<std::uint64_t>& value) {
-        if (value) append_metric(text, name, "gauge", help, *value);
-    };
-    const ProcessUse use = process_use();
-    gauge("process_resident_memory_bytes", "Resident memory of the daemon.", use.resident_bytes);
-    gauge("process_open_fds", "Open file descriptors of the daemon.", use.open_descriptors);
-    gauge("process_max_fds", "Limit of open file descriptors.", use.max_descriptors);
 }
 
 bool is_page_path(std::string_view path) {
@@ -157,7 +144,7 @@ ServiceAnswer StatusPages::metrics() const {
                   "Connections refused because of a limit.", traffic_.refused);
     append_metric(text, "rocklock_connections_dropped_total", "counter",
                   "Idle connections closed to make room for others.", traffic_.dropped);
-    append_process(text);
+    append_process_use(text);
     const auto statistics = service_.statistics();
     append_statistics(text, statistics);
     if (facts_.storage) append_storage(text, facts_.storage());
@@ -174,6 +161,7 @@ ServiceAnswer StatusPages::metrics() const {
     recorder_.counters().append(text);
     if (tables_ != nullptr) tables_->counters().append(text);
     if (edits_ != nullptr) edits_->counters().append(text);
+    if (facts_.more_metrics) facts_.more_metrics(text);
     return {200, metrics_type, std::string(not_kept), std::move(text)};
 }
 

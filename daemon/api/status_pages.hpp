@@ -35,6 +35,8 @@ public:
         std::function<StorageStatistics()> storage{};
         // The names of users of other hosts. May be null.
         const RemoteUsers* remote_users = nullptr;
+        // Appends further metrics. May be empty.
+        std::function<void(std::string& text)> more_metrics{};
     };
 
     StatusPages(LockService& service, const CallRecorder& recorder, const Traffic& traffic,

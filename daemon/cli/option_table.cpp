@@ -26,6 +26,10 @@ constexpr OptionRow rows[] = {
      "also listen on this TCP address for relays on other hosts; can be repeated", "serve", true},
     {"peer-nodes", "FILE",
      "file that lists the nodes whose relays can connect, and the rights of each node", "serve"},
+    {"status-listen", "HOST:PORT",
+     "for a node or a relay: answer requests for its own health and metrics (/healthz, /metrics) "
+     "on this TCP address",
+     "serve"},
     {"relay", "HOST:PORT",
      "forward the requests of all clients to the manager at this address, and open no store",
      "serve"},

@@ -21,7 +21,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 64> known_settings = {"socket",
+constexpr std::array<std::string_view, 65> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
@@ -34,6 +34,7 @@ constexpr std::array<std::string_view, 64> known_settings = {"socket",
                                                              "http-secret-file",
                                                              "peer-listen",
                                                              "peer-nodes",
+                                                             "status-listen",
                                                              "peer-cert",
                                                              "peer-key",
                                                              "peer-ca",

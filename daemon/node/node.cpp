@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -13,7 +15,9 @@
 #include <rocklock/version.hpp>
 
 #include "base/duration_text.hpp"
+#include "daemon/node/etcd_monitor.hpp"
 #include "daemon/node/node_cluster.hpp"
+#include "daemon/node/node_metrics.hpp"
 #include "daemon/node/node_signals.hpp"
 #include "daemon/relay/run_relay.hpp"
 #include "daemon/server/daemon_setup.hpp"
@@ -22,6 +26,9 @@
 #include "daemon/server/peer_admission.hpp"
 #include "daemon/server/run_manager.hpp"
 #include "daemon/server/served_store.hpp"
+#include "daemon/status/own_pages.hpp"
+#include "daemon/status/role_status.hpp"
+#include "daemon/status/status_server.hpp"
 #include "daemon/support/log.hpp"
 #include "daemon/support/stop_request.hpp"
 #include "storage/etcd/connection.hpp"
@@ -30,6 +37,7 @@
 #include "storage/etcd/lead_watch.hpp"
 #include "storage/etcd/member_version.hpp"
 #include "storage/etcd/node_registration.hpp"
+#include "storage/etcd_measurements.hpp"
 
 namespace rocklock {
 namespace {
@@ -60,16 +68,42 @@ struct NodeAccess {
     HttpAccess http;
 };
 
+// What a node reports about itself: its role and its metrics. Threads: thread-safe, except for
+// start_monitor().
+class NodeReport {
+public:
+    NodeReport(const etcd::Connection& etcd, const EtcdOptions& options)
+        : copy_(options.copy),
+          measurements_(options.measurements),
+          quota_bytes_(options.quota_bytes),
+          monitor_(*etcd.client, etcd.layout, *options.copy) {}
+
+    RoleStatus& role() { return role_; }
+    void start_monitor() { monitor_.start(); }
+    // Appends the metrics, without those of the role.
+    void append(std::string& text) const {
+        append_node_metrics(text, node_metrics(*measurements_, monitor_, *copy_, quota_bytes_));
+    }
+
+private:
+    const std::shared_ptr<etcd::Copy> copy_;
+    const std::shared_ptr<etcd::Measurements> measurements_;
+    const std::uint64_t quota_bytes_;
+    RoleStatus role_;
+    EtcdMonitor monitor_;
+};
+
 // Alternates between the two roles until the end is requested.
 class Node {
 public:
     Node(const ServerOptions& options, const DaemonSetup& setup, NodeSignals& signals,
-         NodeAccess access, etcd::Connection etcd)
+         NodeAccess access, etcd::Connection& etcd, NodeReport& report)
         : options_(options),
           setup_(setup),
           signals_(signals),
           access_(std::move(access)),
-          etcd_(std::move(etcd)),
+          etcd_(etcd),
+          report_(report),
           watch_(*etcd_.client, etcd_.layout),
           registration_(*etcd_.client, etcd_.layout, record_of(options),
                         std::chrono::ceil<std::chrono::seconds>(options.etcd.lead_ttl)),
@@ -89,13 +123,17 @@ private:
     void wait_for(const ManagerNode& manager, const std::string& why);
     void follow(const std::stop_token& stop);
     void started();
+    void set_role(ProcessRole role, std::string reason = {}) {
+        report_.role().set_role(role, std::move(reason));
+    }
 
     // Some members of a copy are reset after the start.
     ServerOptions options_;
     const DaemonSetup& setup_;
     NodeSignals& signals_;
     const NodeAccess access_;
-    etcd::Connection etcd_;
+    etcd::Connection& etcd_;
+    NodeReport& report_;
     etcd::LeadWatch watch_;
     etcd::NodeRegistration registration_;
     // Uses the copy of this node while the node is a standby.
@@ -123,6 +161,7 @@ Node::End Node::play_role() {
     const auto& error = opened.error();
     if (error.code == ErrorCode::store_in_use && error.manager) return stand_by(*error.manager);
     if (!is_temporary(error.code)) return Result<void>(error);
+    set_role(ProcessRole::waiting, "the store cannot be opened yet: " + error.message);
     if (logged_.let_through(steady_clock::now()) > 0) {
         setup_.log->write({LogLevel::warning,
                            "store_unreachable",
@@ -160,8 +199,17 @@ Node::End Node::serve(Database& database) {
     NodeCluster cluster(*etcd_.client, etcd_.layout, options_.etcd.node, *options_.etcd.copy,
                         hand_over);
     signals_.set_waiting(false);
-    const auto failure = run_manager({options_, setup_, listeners, database, access_.peers,
-                                      access_.http, true, &cluster, &hand_over, signals_.token()});
+    set_role(ProcessRole::manager);
+    const auto end = [this](const std::string& reason) {
+        set_role(ProcessRole::waiting, "this node is no longer the manager: " + reason);
+    };
+    const auto append_metrics = [this](std::string& text) {
+        append_role(text, report_.role().state());
+        report_.append(text);
+    };
+    const auto failure =
+        run_manager({options_, setup_, listeners, database, access_.peers, access_.http, true,
+                     &cluster, &hand_over, signals_.token(), end, append_metrics});
     started();
     if (failure && hand_over.requested()) let_other_node_lead();
     if (!failure) return Result<void>();
@@ -200,8 +248,10 @@ Node::End Node::stand_by(const ManagerNode& manager) {
     registration_.set_standby(true, system_clock().now().wall);
     auto listeners = setup_.listeners->duplicate();
     signals_.set_waiting(false);
-    const auto failure =
-        run_relay({options_, setup_, listeners, *std::move(target), &changed, signals_.token()});
+    set_role(ProcessRole::standby, no_link_yet(*target));
+    const auto failure = run_relay({options_, setup_, listeners, *std::move(target), &changed,
+                                    signals_.token(), &report_.role()});
+    set_role(ProcessRole::waiting, "this node is no longer a standby of " + manager.name);
     const bool has_changed = changed.requested();
     registration_.set_standby(false, system_clock().now().wall);
     watching.request_stop();
@@ -218,6 +268,8 @@ void Node::wait_for(const ManagerNode& manager, const std::string& why) {
                        "the clients of this node wait, because it cannot relay them to the manager",
                        {{"manager", manager.name}, {"reason", why}}});
     std::jthread following([this](const std::stop_token& stop) { follow(stop); });
+    set_role(ProcessRole::waiting,
+             "this node cannot relay to the manager " + manager.name + ": " + why);
     setup_.manager.notify("READY=1\nSTATUS=waiting for another manager");
     watch_.await_change(manager, signals_.token());
 }
@@ -249,11 +301,17 @@ Result<void> serve_node(const ServerOptions& options) {
     log_listeners(*setup->log, *setup->listeners);
     auto copy = etcd::Copy::open(options.etcd.copy_directory, system_clock());
     if (!copy) return std::move(copy).error();
-    ServerOptions with_copy = options;
-    with_copy.etcd.copy = *std::move(copy);
-    with_copy.etcd.stop = signals.token();
-    Node node(with_copy, *setup, signals, {*std::move(peer_access), *std::move(http_access)},
-              *std::move(etcd));
+    ServerOptions own = options;
+    own.etcd.copy = *std::move(copy);
+    own.etcd.stop = signals.token();
+    own.etcd.measurements = std::make_shared<etcd::Measurements>();
+    NodeReport report(*etcd, own.etcd);
+    const OwnPages pages(report.role(), [&](std::string& text) { report.append(text); });
+    const auto status = StatusServer::start(options.status_listen, pages, *setup->log);
+    if (!status) return status.error();
+    report.start_monitor();
+    Node node(own, *setup, signals, {*std::move(peer_access), *std::move(http_access)}, *etcd,
+              report);
     return node.run();
 }
 

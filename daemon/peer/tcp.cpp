@@ -76,12 +76,13 @@ bool is_loopback_host(const std::string& host) {
     return found != nullptr;
 }
 
-Result<Listener> listen_for_relays(const HostAndPort& address) {
+Result<Listener> listen_on_host(const std::string& setting, const HostAndPort& address) {
     const auto text = address.host + ":" + address.port;
     const auto found = resolve(address, AI_PASSIVE);
     if (!found) {
         return Error(ErrorCode::invalid_argument,
-                     "peer-listen: the host " + address.host + " has no address");
+                     setting + ": the host " + address.host +
+                         " has no address: write a name or an IP address of this machine");
     }
     const int socket =
         ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
@@ -89,8 +90,12 @@ Result<Listener> listen_for_relays(const HostAndPort& address) {
     set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
     if (socket < 0 || ::bind(socket, found->ai_addr, found->ai_addrlen) != 0 ||
         ::listen(socket, backlog) != 0) {
-        const auto code = errno == EADDRINUSE ? ErrorCode::store_in_use : ErrorCode::io_error;
-        return Error(code, "cannot listen for relays on " + text + ": " + std::strerror(errno));
+        const bool in_use = errno == EADDRINUSE;
+        return Error(
+            in_use ? ErrorCode::store_in_use : ErrorCode::io_error,
+            setting + ": cannot listen on " + text + ": " + std::strerror(errno) +
+                (in_use ? "; end the program that uses it, or choose another port"
+                        : "; write an address of this machine, and a port that this user can use"));
     }
     sockaddr_storage bound{};
     socklen_t size = sizeof bound;

@@ -24,13 +24,14 @@ Result<HostAndPort> parse_host_and_port(const std::string& setting, const std::s
 // cannot be resolved.
 bool is_loopback_host(const std::string& host);
 
-// Listens for relays on the first address of the host. If the port is 0, the kernel chooses a port.
-// The name of the listener contains the chosen port.
+// Listens on the first address of the host. If the port is 0, the kernel chooses a port. The name
+// of the listener contains the chosen port. `setting` is the name of the setting for error
+// messages.
 //
 // Errors: invalid_argument  the host has no address
 //         store_in_use      another program listens on the address
 //         io_error
-Result<Listener> listen_for_relays(const HostAndPort& address);
+Result<Listener> listen_on_host(const std::string& setting, const HostAndPort& address);
 
 // Sends small messages without delay. If the other host does not respond for 15 seconds, the
 // connection fails.

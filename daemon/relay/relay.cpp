@@ -46,6 +46,9 @@
 #include "daemon/server/daemon_setup.hpp"
 #include "daemon/server/listeners.hpp"
 #include "daemon/server/service_manager.hpp"
+#include "daemon/status/own_pages.hpp"
+#include "daemon/status/role_status.hpp"
+#include "daemon/status/status_server.hpp"
 #include "daemon/support/log.hpp"
 #include "daemon/support/rethrow.hpp"
 #include "service/dispatcher.hpp"
@@ -135,6 +138,7 @@ private:
     void pass_on(Lane& lane, int socket, const ClientIdentity& identity);
     Lane* next_lane();
     void process_ended(const ProcessId& process);
+    void report_links(const std::string& failure) const;
     void stop(const std::string& reason);
     void end();
 
@@ -175,6 +179,10 @@ Relay::Relay(const RelayParts& parts)
 }
 
 Relay::~Relay() {
+    // A node that waits afterwards must not be ended by SIGHUP.
+    error_code ignored;
+    reload_signal_.clear(ignored);
+    ::signal(SIGHUP, SIG_IGN);
     processes_.stop();
     for (auto& lane : lanes_) lane->thread.stop();
 }
@@ -300,6 +308,7 @@ void Relay::connected(Lane& lane, int socket, std::unique_ptr<TlsChannel> channe
     lane.receiver = receiver.get();
     lane.thread.post([link, receiver = std::make_shared<std::unique_ptr<RelayLink>>(
                                 std::move(receiver))] { link->start(std::move(*receiver)); });
+    report_links("");
     while (!waiting_.empty()) {
         const auto client = std::move(waiting_.front());
         waiting_.pop_front();
@@ -311,12 +320,25 @@ void Relay::lost(Lane& lane, const std::string& reason) {
     lane.link.reset();
     lane.receiver = nullptr;
     if (stopping_) return;
+    const std::string why = reason.empty() ? "the manager has closed it" : reason;
     log_.write({LogLevel::warning,
                 "manager_lost",
                 "the connection to the manager has ended",
-                {{"manager", parts_.target.manager},
-                 {"reason", reason.empty() ? "the manager has closed it" : reason}}});
+                {{"manager", parts_.target.manager}, {"reason", why}}});
+    report_links(why);
     connect(lane);
+}
+
+// `failure`: why there is no link; empty if this is unknown.
+void Relay::report_links(const std::string& failure) const {
+    if (parts_.status == nullptr) return;
+    const auto links = std::count_if(lanes_.begin(), lanes_.end(),
+                                     [](const auto& lane) { return lane->link != nullptr; });
+    std::string reason;
+    if (links == 0 && !failure.empty()) {
+        reason = "there is no link to the manager " + parts_.target.manager + ": " + failure;
+    }
+    parts_.status->set_links(static_cast<int>(links), connections_, reason);
 }
 
 void Relay::process_ended(const ProcessId& process) {
@@ -394,6 +416,8 @@ asio::awaitable<void> Relay::end_waits() {
     while (!stopping_) {
         timer.expires_after(wait_check_period);
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        // The number of clients and the reason of a failure can have changed.
+        report_links(connector_.last_failure());
         while (!waiting_.empty() && waiting_.front().until <= steady_clock::now()) {
             asio::co_spawn(control_, refuse(std::move(waiting_.front())), asio::detached);
             waiting_.pop_front();
@@ -439,6 +463,10 @@ Result<RelayTarget> relay_target(const ServerOptions& options, const std::string
     return RelayTarget{manager, *std::move(address), *std::move(tls)};
 }
 
+std::string no_link_yet(const RelayTarget& target) {
+    return "there is no link to the manager " + target.manager + " yet";
+}
+
 std::optional<Error> run_relay(const RelayParts& parts) {
     Relay relay(parts);
     const auto& manager = parts.target.manager;
@@ -455,10 +483,15 @@ Result<void> serve_relay(const ServerOptions& options) {
     if (!target) return std::move(target).error();
     auto setup = set_up_daemon(options);
     if (!setup) return std::move(setup).error();
+    RoleStatus role;
+    role.set_role(ProcessRole::relay, no_link_yet(*target));
+    const OwnPages pages(role, nullptr);
+    const auto status = StatusServer::start(options.status_listen, pages, *setup->log);
+    if (!status) return status.error();
     log_listeners(*setup->log, *setup->listeners);
-    if (auto failure = run_relay({options, *setup, *setup->listeners, *std::move(target)})) {
-        return *std::move(failure);
-    }
+    RelayParts parts{options, *setup, *setup->listeners, *std::move(target)};
+    parts.status = &role;
+    if (auto failure = run_relay(parts)) return *std::move(failure);
     return {};
 }
 

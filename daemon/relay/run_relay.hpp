@@ -14,6 +14,7 @@
 #include "daemon/server/daemon_setup.hpp"
 #include "daemon/server/listeners.hpp"
 #include "daemon/server/server.hpp"
+#include "daemon/status/role_status.hpp"
 #include "daemon/support/stop_request.hpp"
 
 namespace rocklock {
@@ -30,6 +31,9 @@ struct RelayTarget {
 //         there is no certificate and the manager is on another host
 Result<RelayTarget> relay_target(const ServerOptions& options, const std::string& manager);
 
+// Returns the reason why a relay that has just started serves no clients (RoleStatus).
+std::string no_link_yet(const RelayTarget& target);
+
 // The objects that the relay uses and that outlive it.
 struct RelayParts {
     const ServerOptions& options;
@@ -40,6 +44,8 @@ struct RelayParts {
     StopRequest* until = nullptr;
     // Also ends the relay, as a signal does.
     std::stop_token stop{};
+    // If not null, gets the number of links and clients.
+    RoleStatus* status = nullptr;
 };
 
 // Relays until a signal or `until` requests the end. Returns nullopt then, or the failure.

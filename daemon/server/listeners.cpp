@@ -74,7 +74,7 @@ Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptio
     for (const auto& address : options.peer_listen) {
         auto parsed = parse_host_and_port("peer-listen", address);
         if (!parsed) return std::move(parsed).error();
-        auto listener = listen_for_relays(*parsed);
+        auto listener = listen_on_host("peer-listen", *parsed);
         if (!listener) return std::move(listener).error();
         listeners.peers.push_back(*std::move(listener));
     }

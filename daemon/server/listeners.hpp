@@ -38,7 +38,7 @@ void log_listeners(const Log& log, const Listeners& listeners);
 // Returns the listeners in `passed`, plus those for HTTP, plus a Unix socket if `passed` has none.
 // Also opens the listeners for relays.
 //
-// Errors: as SocketFile::listen, listen_for_http and listen_for_relays
+// Errors: as SocketFile::listen, listen_for_http and listen_on_host
 Result<Listeners> open_listeners(std::vector<Listener> passed, const ServerOptions& options,
                                  std::optional<gid_t> group);
 

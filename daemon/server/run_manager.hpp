@@ -1,8 +1,10 @@
 // The manager: serves an open store.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include <rocklock/database.hpp>
 #include <rocklock/error.hpp>
@@ -33,6 +35,10 @@ struct ManagerParts {
     StopRequest* hand_over = nullptr;
     // Also ends the manager, as a signal does.
     std::stop_token stop{};
+    // Called with the reason when the manager begins to end. May be empty.
+    std::function<void(const std::string& reason)> on_end{};
+    // Appends further metrics to those of the manager. May be empty.
+    std::function<void(std::string& text)> more_metrics{};
 };
 
 // Serves until a signal requests the end, the idle limit is reached, the role is handed over, or

@@ -216,7 +216,7 @@ Server::Server(const ManagerParts& parts)
       pages_(parts.database.service(), recorder_, traffic_, stopping_,
              {parts.listeners.all.front().name(), durability_word(parts.options),
               [&storage = parts.database.storage()] { return storage.statistics(); },
-              &dispatcher_.remote_users()},
+              &dispatcher_.remote_users(), parts.more_metrics},
              &tables_, &edits_),
       signals_(control_, SIGTERM, SIGINT),
       reload_signal_(control_),
@@ -484,6 +484,7 @@ bool Server::idle() {
 
 void Server::request_stop(const char* reason) {
     if (stopping_.exchange(true)) return;
+    if (parts_.on_end) parts_.on_end(reason);
     error_code ignored;
     // From now on clients cannot connect; they start another daemon if they are allowed to.
     if (parts_.listeners.file) parts_.listeners.file->remove();

@@ -72,6 +72,9 @@ struct ServerOptions {
     // The file with the nodes whose relays may connect (PeerNodes). Required if there is a
     // certificate.
     std::string peer_nodes;
+    // If not empty, the address (HOST:PORT) at which a node or a relay answers requests about its
+    // own health and metrics (StatusServer).
+    std::string status_listen;
     // If not empty, the address (HOST:PORT) of the manager to which this daemon relays its clients.
     // The daemon then has no store.
     std::string relay;

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "service/metrics.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -46,6 +48,17 @@ ProcessUse process_use() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) use.max_descriptors = limit.rlim_cur;
     return use;
+}
+
+void append_process_use(std::string& text) {
+    const auto gauge = [&](const char* name, const char* help,
+                           const std::optional<std::uint64_t>& value) {
+        if (value) append_metric(text, name, "gauge", help, *value);
+    };
+    const ProcessUse use = process_use();
+    gauge("process_resident_memory_bytes", "Resident memory of the daemon.", use.resident_bytes);
+    gauge("process_open_fds", "Open file descriptors of the daemon.", use.open_descriptors);
+    gauge("process_max_fds", "Limit of open file descriptors.", use.max_descriptors);
 }
 
 }  // namespace rocklock

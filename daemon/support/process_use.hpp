@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace rocklock {
 
@@ -16,5 +17,9 @@ struct ProcessUse {
 // Threads: thread-safe. If the kernel reports the number of descriptors (Linux 6.2), the cost does
 // not depend on this number. Otherwise, the descriptors are counted one by one.
 ProcessUse process_use();
+
+// Appends the metrics of this process in the format of Prometheus. Their names are those that most
+// programs use.
+void append_process_use(std::string& text);
 
 }  // namespace rocklock

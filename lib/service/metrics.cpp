@@ -69,19 +69,6 @@ void append_bucket(std::string& text, const std::string& name, const std::string
     text.append("\"} ").append(std::to_string(total)).append("\n");
 }
 
-void append_histogram(std::string& text, const std::string& name, std::string_view help,
-                      const Histogram& histogram) {
-    append_head(text, name, "histogram", help);
-    std::uint64_t total = 0;
-    for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
-        total += histogram.counts().at(i);
-        const auto end = i < histogram.bounds().size() ? seconds(histogram.bounds().at(i)) : "+Inf";
-        append_bucket(text, name, "", end, total);
-    }
-    text += name + "_sum " + seconds(histogram.sum()) + "\n";
-    text += name + "_count " + std::to_string(total) + "\n";
-}
-
 }  // namespace
 
 void LatencyHistogram::add(std::chrono::nanoseconds took) {
@@ -141,6 +128,19 @@ void append_metric(std::string& text, std::string_view name, std::string_view ty
     append_head(text, name, type, help);
     text += name;
     text += ' ' + std::to_string(value) + '\n';
+}
+
+void append_histogram(std::string& text, const std::string& name, std::string_view help,
+                      const Histogram& histogram) {
+    append_head(text, name, "histogram", help);
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
+        total += histogram.counts().at(i);
+        const auto end = i < histogram.bounds().size() ? seconds(histogram.bounds().at(i)) : "+Inf";
+        append_bucket(text, name, "", end, total);
+    }
+    text += name + "_sum " + seconds(histogram.sum()) + "\n";
+    text += name + "_count " + std::to_string(total) + "\n";
 }
 
 void append_user_usage(std::string& text, const std::map<UserId, UserUsageLine>& users,

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <rocklock/histogram.hpp>
 #include <rocklock/identity.hpp>
 #include <rocklock/items/table.hpp>
 #include <rocklock/lock.hpp>
@@ -79,6 +80,10 @@ private:
 // Appends the lines of one metric. `type` is counter or gauge.
 void append_metric(std::string& text, std::string_view name, std::string_view type,
                    std::string_view help, std::uint64_t value);
+
+// Appends the lines of a histogram without labels.
+void append_histogram(std::string& text, const std::string& name, std::string_view help,
+                      const Histogram& histogram);
 
 // The usage of one user, for everything that has a limit per user.
 struct UserUsageLine {

@@ -19,12 +19,13 @@ namespace {
 
 constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<std::pair<const char*, const char*>, 47> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 48> operation_defaults = {
     {{"http", ""},
      {"accept-host", ""},
      {"http-secret-file", ""},
      {"peer-listen", ""},
      {"peer-nodes", ""},
+     {"status-listen", ""},
      {"peer-cert", ""},
      {"peer-key", ""},
      {"peer-ca", ""},
@@ -140,6 +141,15 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     return {};
 }
 
+// A daemon with a store of its own answers the same requests on its other sockets.
+Result<void> check_status(const ServerOptions& options) {
+    if (options.status_listen.empty()) return {};
+    if (is_etcd_url(options.store) || !options.relay.empty()) return {};
+    return Error(ErrorCode::invalid_argument,
+                 "status-listen has an effect only together with store or relay: for the health "
+                 "and the metrics of this daemon, use http");
+}
+
 std::string host_name() {
     utsname names{};
     return ::uname(&names) == 0 ? names.nodename : "";
@@ -158,6 +168,7 @@ Result<void> read_peers(const Settings& settings, ServerOptions& options) {
     const auto timeout = settings.duration("relay-timeout", "5s");
     if (!timeout) return timeout.error();
     options.relay_timeout = *timeout;
+    options.status_listen = settings.get("status-listen", "").value;
     if (options.relay.empty() || options.peer_listen.empty()) return {};
     return Error(ErrorCode::invalid_argument,
                  "relay and peer-listen are both set: a daemon is either a relay or a manager");
@@ -371,6 +382,7 @@ Result<ServeSettings> read_serve_settings(const Arguments& arguments) {
     options.container = arguments.has("container");
     if (auto done = read_peers(*settings, options); !done) return std::move(done).error();
     if (auto done = read_etcd(*settings, options); !done) return std::move(done).error();
+    if (auto done = check_status(options); !done) return std::move(done).error();
     if (auto done = read_paths(*settings, arguments.has("memory"), read); !done) {
         return std::move(done).error();
     }

@@ -63,10 +63,10 @@ private:
 };
 
 // The options of `serve` that a relay uses. `peer-listen` is refused with its own message.
-constexpr std::array<std::string_view, 16> relay_options = {
-    "relay",    "relay-timeout", "node",         "peer-cert",       "peer-key",   "peer-ca",
-    "socket",   "http",          "admin-group",  "max-connections", "log-format", "log-level",
-    "log-file", "max-log-bytes", "print-config", "peer-listen"};
+constexpr std::array<std::string_view, 17> relay_options = {
+    "relay",    "relay-timeout", "node",         "peer-cert",       "peer-key",     "peer-ca",
+    "socket",   "http",          "admin-group",  "max-connections", "log-format",   "log-level",
+    "log-file", "max-log-bytes", "print-config", "peer-listen",     "status-listen"};
 
 // Returns an option on the command line that a relay does not use, or an empty text. In the
 // configuration file, settings of a manager are permitted.

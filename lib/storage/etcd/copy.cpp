@@ -89,6 +89,9 @@ Result<void> Copy::open_existing() {
 void Copy::set_position(CopyPosition position) {
     position_ = std::move(position);
     revision_ = position_.revision;
+    const auto commit = decode_commit(position_.commit.value_or("")).value_or(CommitRecord());
+    commit_number_ = commit.number;
+    commit_epoch_ = commit.epoch;
 }
 
 CopySnapshot Copy::snapshot() const {

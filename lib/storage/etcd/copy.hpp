@@ -22,6 +22,7 @@
 
 #include "base/mutex.hpp"
 #include "storage/etcd/client.hpp"
+#include "storage/etcd/layout.hpp"
 
 namespace rocklock::etcd {
 
@@ -45,7 +46,8 @@ struct CopySnapshot {
     std::unique_ptr<Snapshot> values;
 };
 
-// Threads:  one at a time, except for storage(), revision() and snapshot(), which are thread-safe.
+// Threads:  one at a time, except for storage(), revision(), commit_number(), commit_epoch() and
+//           snapshot(), which are thread-safe.
 // Lifetime: the clock must outlive the object. reset() must not be called while snapshots exist.
 class Copy {
 public:
@@ -64,6 +66,10 @@ public:
     const CopyPosition& position() const { return position_; }
     // Returns the revision of the position.
     Revision revision() const { return revision_.load(); }
+    // Return the number of the last commit that the copy contains, and the epoch of its manager. 0
+    // if the copy is not loaded, or if there is no store.
+    std::uint64_t commit_number() const { return commit_number_.load(); }
+    Epoch commit_epoch() const { return commit_epoch_.load(); }
 
     // Returns the current values and their position. Must not be called while the copy is being
     // loaded.
@@ -95,6 +101,8 @@ private:
     mutable Mutex mutex_;
     CopyPosition position_;
     std::atomic<Revision> revision_{0};
+    std::atomic<std::uint64_t> commit_number_{0};
+    std::atomic<Epoch> commit_epoch_{0};
 };
 
 }  // namespace rocklock::etcd

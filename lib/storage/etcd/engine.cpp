@@ -104,7 +104,9 @@ Result<void> EtcdEngine::commit(std::vector<Operation> operations, const CommitR
     txn.failure.emplace_back(Range{.key = layout_.commit()});
 
     const auto began = steady_clock::now();
+    bool first = true;
     auto done = until_known([&](milliseconds timeout) -> Result<void> {
+        if (!std::exchange(first, false)) measurements_.add_retry();
         const auto response = client_.txn(txn, timeout);
         if (!response) return response.error();
         const auto revision = outcome(*response, written);
@@ -112,9 +114,12 @@ Result<void> EtcdEngine::commit(std::vector<Operation> operations, const CommitR
         last_revision_ = *revision;
         return {};
     });
-    times_.add(steady_clock::now() - began);
+    measurements_.add_transaction(steady_clock::now() - began);
     if (!done && done.error().code == ErrorCode::no_space) return quota_exceeded();
+    if (!done && is_temporary(done.error().code)) measurements_.add_unknown_outcome();
     if (!done) return done;
+    // Without the commit record.
+    measurements_.add_writes(txn.success.size() - 1);
     upkeep_.wrote(written_bytes(txn));
     last_ = next;
     last_value_ = written;

@@ -20,13 +20,13 @@
 
 #include <rocklock/storage/storage.hpp>
 
-#include "base/timings.hpp"
 #include "storage/etcd/client.hpp"
 #include "storage/etcd/copy.hpp"
 #include "storage/etcd/layout.hpp"
 #include "storage/etcd/leadership.hpp"
 #include "storage/etcd/stage.hpp"
 #include "storage/etcd/upkeep.hpp"
+#include "storage/etcd_measurements.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/recent_versions.hpp"
 
@@ -43,12 +43,13 @@ public:
     };
 
     EtcdEngine(Client& client, Layout layout, Leadership& leadership, Copy& copy, Upkeep& upkeep,
-               Settings settings)
+               Measurements& measurements, Settings settings)
         : client_(client),
           layout_(std::move(layout)),
           leadership_(leadership),
           copy_(copy),
           upkeep_(upkeep),
+          measurements_(measurements),
           settings_(settings) {}
 
     // Must be called before the first write. `commit` is the value of the key `commit`, which the
@@ -62,9 +63,6 @@ public:
     Result<void> sync() override;
     Room room() const override { return {max_writes, max_bytes}; }
     void failed(const Error& error) override;
-
-    // Returns the durations of the transactions.
-    Histogram transaction_times() const { return times_.snapshot(); }
 
 private:
     CommitRecord next_record() const;
@@ -84,6 +82,7 @@ private:
     Leadership& leadership_;
     Copy& copy_;
     Upkeep& upkeep_;
+    Measurements& measurements_;
     const Settings settings_;
     CommitRecord last_;
     // The value of the key `commit`; nullopt before the first commit of the store.
@@ -91,7 +90,6 @@ private:
     // The revision of the last commit that this node has made.
     Revision last_revision_ = 0;
     RecentVersions known_;
-    Timings times_;
 };
 
 }  // namespace rocklock::etcd

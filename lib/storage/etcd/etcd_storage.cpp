@@ -21,6 +21,7 @@
 #include "storage/etcd/leadership.hpp"
 #include "storage/etcd/restore.hpp"
 #include "storage/etcd/upkeep.hpp"
+#include "storage/etcd_measurements.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/rocksdb_copy.hpp"
 #include "storage/rocksdb_reader.hpp"
@@ -54,17 +55,18 @@ Upkeep::Settings upkeep_settings(const EtcdOptions& options) {
 class EtcdStorage final : public Storage {
 public:
     EtcdStorage(std::unique_ptr<Client> client, const std::string& prefix, Clock& clock,
-                const EtcdOptions& options, std::shared_ptr<Copy> copy)
+                const EtcdOptions& options)
         : client_(std::move(client)),
           clock_(clock),
           layout_(prefix),
-          copy_(std::move(copy)),
+          copy_(options.copy),
+          measurements_(options.measurements),
           leadership_(std::make_unique<Leadership>(
               *client_, layout_, clock,
               Leadership::Settings{options.node, options.address, options.lead_ttl, request_timeout,
                                    options.timeout, options.lease_reads})),
           upkeep_(std::make_unique<Upkeep>(*client_, *leadership_, upkeep_settings(options))),
-          engine_(*client_, layout_, *leadership_, *copy_, *upkeep_,
+          engine_(*client_, layout_, *leadership_, *copy_, *upkeep_, *measurements_,
                   {request_timeout, options.timeout}),
           group_(engine_, clock, true) {}
     EtcdStorage(const EtcdStorage&) = delete;
@@ -110,7 +112,7 @@ public:
     Result<void> mark_sound() override;
     StorageStatistics statistics() const override {
         StorageStatistics statistics;
-        if (!fork_check_.in_child()) statistics.syncs = engine_.transaction_times();
+        if (!fork_check_.in_child()) statistics.syncs = measurements_->durations();
         return statistics;
     }
     Result<void> copy_to(const std::string& directory, const std::vector<Write>& marks) override;
@@ -132,6 +134,7 @@ private:
     ForkCheck fork_check_;
     const pid_t opened_by_ = getpid();
     const std::shared_ptr<Copy> copy_;
+    const std::shared_ptr<Measurements> measurements_;
     std::unique_ptr<Leadership> leadership_;
     std::unique_ptr<Upkeep> upkeep_;
     std::uint64_t cluster_id_ = 0;
@@ -177,6 +180,7 @@ Result<void> EtcdStorage::open(const EtcdOptions& options) {
     if (auto done = check_origin(); !done) return done;
     const auto ready = leadership_->set_ready();
     if (!ready) return ready.error();
+    measurements_->add_term(leadership_->epoch());
     upkeep_->start();
     return {};
 }
@@ -300,8 +304,8 @@ Result<std::unique_ptr<Storage>> open_storage(std::unique_ptr<Client> client,
         if (!copy) return std::move(copy).error();
         chosen.copy = *std::move(copy);
     }
-    auto storage =
-        std::make_unique<EtcdStorage>(std::move(client), prefix, clock, chosen, chosen.copy);
+    if (chosen.measurements == nullptr) chosen.measurements = std::make_shared<Measurements>();
+    auto storage = std::make_unique<EtcdStorage>(std::move(client), prefix, clock, chosen);
     if (auto opened = storage->open(options); !opened) {
         [[maybe_unused]] const auto closed = storage->close();
         return std::move(opened).error();

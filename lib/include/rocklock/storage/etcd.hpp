@@ -23,7 +23,8 @@ namespace rocklock {
 
 namespace etcd {
 class Copy;
-}
+class Measurements;
+}  // namespace etcd
 
 // The size of the database of etcd. The values are a few seconds old.
 struct EtcdSpace {
@@ -93,6 +94,8 @@ struct EtcdOptions {
     bool restoring = false;
     // Internal: a copy that exists longer than the store. Replaces `copy_directory`.
     std::shared_ptr<etcd::Copy> copy;
+    // Internal: measurements that continue when the store is opened again. May be null.
+    std::shared_ptr<etcd::Measurements> measurements;
     // The user and the password, if etcd requires authentication.
     std::string user;
     std::string password;
