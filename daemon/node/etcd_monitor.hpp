@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 #include "storage/etcd/copy.hpp"
-#include "storage/etcd/layout.hpp"
 
 namespace rocklock {
 

@@ -31,11 +31,11 @@
 #include "daemon/status/status_server.hpp"
 #include "daemon/support/log.hpp"
 #include "daemon/support/stop_request.hpp"
-#include "storage/etcd/connection.hpp"
+#include "storage/etcd/client/connection.hpp"
+#include "storage/etcd/client/member_version.hpp"
 #include "storage/etcd/copy.hpp"
 #include "storage/etcd/follower.hpp"
 #include "storage/etcd/lead_watch.hpp"
-#include "storage/etcd/member_version.hpp"
 #include "storage/etcd/node_registration.hpp"
 #include "storage/etcd_measurements.hpp"
 

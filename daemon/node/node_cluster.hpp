@@ -7,9 +7,9 @@
 
 #include "daemon/support/stop_request.hpp"
 #include "service/cluster_service.hpp"
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 #include "storage/etcd/copy.hpp"
-#include "storage/etcd/layout.hpp"
 
 namespace rocklock {
 

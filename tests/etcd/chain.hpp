@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "storage/etcd/layout.hpp"
+#include "storage/etcd/client/layout.hpp"
 #include "support/fake_etcd.hpp"
 
 namespace rocklock::testing {

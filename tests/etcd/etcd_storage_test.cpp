@@ -16,10 +16,10 @@
 
 #include "base/bytes.hpp"
 #include "etcd/chain.hpp"
+#include "storage/etcd/client/url.hpp"
 #include "storage/etcd/lead_record.hpp"
 #include "storage/etcd/load_copy.hpp"
 #include "storage/etcd/stage.hpp"
-#include "storage/etcd/url.hpp"
 #include "support/fake_etcd.hpp"
 
 namespace rocklock::testing {

@@ -21,7 +21,7 @@
 
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 #include "support/fake_etcd.hpp"
 
 namespace rocklock::testing::etcd_contract {

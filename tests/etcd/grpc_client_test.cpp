@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "etcd/real_etcd.hpp"
-#include "storage/etcd/load_client.hpp"
+#include "storage/etcd/client/load_client.hpp"
 
 namespace rocklock::etcd {
 

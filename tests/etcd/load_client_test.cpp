@@ -1,4 +1,4 @@
-#include "storage/etcd/load_client.hpp"
+#include "storage/etcd/client/load_client.hpp"
 
 #include <cstdlib>
 #include <string>

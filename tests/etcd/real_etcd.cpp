@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "storage/etcd/load_client.hpp"
+#include "storage/etcd/client/load_client.hpp"
 
 namespace rocklock::testing {
 

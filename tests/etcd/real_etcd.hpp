@@ -10,7 +10,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {

@@ -11,7 +11,7 @@
 #include <rocklock/storage/etcd.hpp>
 
 #include "simulation/stepped_storage.hpp"
-#include "storage/etcd/layout.hpp"
+#include "storage/etcd/client/layout.hpp"
 #include "support/fake_etcd.hpp"
 
 namespace rocklock::simulation {

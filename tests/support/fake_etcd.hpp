@@ -28,7 +28,7 @@
 #include <rocklock/result.hpp>
 
 #include "base/mutex.hpp"
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 #include "support/fake_etcd_node.hpp"
 #include "support/fake_etcd_state.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "base/mutex.hpp"
 #include "simulation/random.hpp"
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 
 namespace rocklock::testing {
 

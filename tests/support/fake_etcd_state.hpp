@@ -20,7 +20,7 @@
 #include <rocklock/clock.hpp>
 #include <rocklock/result.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 
 namespace rocklock::testing {
 

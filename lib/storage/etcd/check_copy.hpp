@@ -9,9 +9,9 @@
 #include <rocklock/result.hpp>
 #include <rocklock/storage/storage.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 #include "storage/etcd/copy.hpp"
-#include "storage/etcd/layout.hpp"
 #include "storage/etcd/read_values.hpp"
 
 namespace rocklock::etcd {

@@ -21,8 +21,8 @@
 #include <rocklock/storage/storage.hpp>
 
 #include "base/mutex.hpp"
-#include "storage/etcd/client.hpp"
-#include "storage/etcd/layout.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 
 namespace rocklock::etcd {
 

@@ -20,9 +20,9 @@
 
 #include <rocklock/storage/storage.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 #include "storage/etcd/copy.hpp"
-#include "storage/etcd/layout.hpp"
 #include "storage/etcd/leadership.hpp"
 #include "storage/etcd/stage.hpp"
 #include "storage/etcd/upkeep.hpp"

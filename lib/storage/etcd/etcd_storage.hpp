@@ -9,7 +9,7 @@
 #include <rocklock/storage/etcd.hpp>
 #include <rocklock/storage/storage.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 
 namespace rocklock::etcd {
 

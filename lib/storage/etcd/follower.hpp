@@ -7,9 +7,9 @@
 
 #include <rocklock/result.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 #include "storage/etcd/copy.hpp"
-#include "storage/etcd/layout.hpp"
 
 namespace rocklock::etcd {
 

@@ -8,8 +8,8 @@
 
 #include <rocklock/error.hpp>
 
-#include "storage/etcd/client.hpp"
-#include "storage/etcd/layout.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 
 namespace rocklock::etcd {
 

@@ -18,8 +18,8 @@
 #include <rocklock/result.hpp>
 
 #include "base/mutex.hpp"
-#include "storage/etcd/client.hpp"
-#include "storage/etcd/layout.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 #include "storage/etcd/lead_record.hpp"
 
 namespace rocklock::etcd {

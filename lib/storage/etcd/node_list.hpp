@@ -7,8 +7,8 @@
 
 #include <rocklock/result.hpp>
 
-#include "storage/etcd/client.hpp"
-#include "storage/etcd/layout.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 #include "storage/etcd/lead_record.hpp"
 #include "storage/etcd/node_record.hpp"
 

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "base/mutex.hpp"
-#include "storage/etcd/client.hpp"
-#include "storage/etcd/layout.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 #include "storage/etcd/node_record.hpp"
 
 namespace rocklock::etcd {

@@ -2,9 +2,9 @@
 
 #include <rocklock/storage/etcd.hpp>
 
-#include "storage/etcd/connection.hpp"
+#include "storage/etcd/client/connection.hpp"
+#include "storage/etcd/client/url.hpp"
 #include "storage/etcd/etcd_storage.hpp"
-#include "storage/etcd/url.hpp"
 
 namespace rocklock {
 

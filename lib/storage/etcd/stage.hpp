@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 
 namespace rocklock::etcd {
 

@@ -22,7 +22,7 @@
 #include <rocklock/storage/etcd.hpp>
 
 #include "base/mutex.hpp"
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 #include "storage/etcd/leadership.hpp"
 
 namespace rocklock::etcd {

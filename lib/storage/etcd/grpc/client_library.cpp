@@ -1,4 +1,4 @@
-#include "storage/etcd/client_library.hpp"
+#include "storage/etcd/client/client_library.hpp"
 
 #include <string_view>
 #include <utility>

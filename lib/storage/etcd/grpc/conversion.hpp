@@ -3,7 +3,7 @@
 
 #include <etcd.pb.h>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 
 namespace rocklock::etcd {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 #include "storage/etcd/grpc/requests.hpp"
 
 namespace rocklock::etcd {

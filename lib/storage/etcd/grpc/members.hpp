@@ -15,7 +15,7 @@
 
 #include <rocklock/result.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 #include "storage/etcd/grpc/tls_advice.hpp"
 
 namespace rocklock::etcd {

@@ -7,8 +7,8 @@
 #include <rocklock/result.hpp>
 #include <rocklock/storage/etcd.hpp>
 
-#include "storage/etcd/client.hpp"
-#include "storage/etcd/layout.hpp"
+#include "storage/etcd/client/client.hpp"
+#include "storage/etcd/client/layout.hpp"
 
 namespace rocklock::etcd {
 

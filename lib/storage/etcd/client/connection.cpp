@@ -1,9 +1,9 @@
-#include "storage/etcd/connection.hpp"
+#include "storage/etcd/client/connection.hpp"
 
 #include <utility>
 
-#include "storage/etcd/load_client.hpp"
-#include "storage/etcd/url.hpp"
+#include "storage/etcd/client/load_client.hpp"
+#include "storage/etcd/client/url.hpp"
 
 namespace rocklock::etcd {
 

@@ -1,4 +1,4 @@
-#include "storage/etcd/url.hpp"
+#include "storage/etcd/client/url.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -8,7 +8,7 @@
 #include <rocklock/result.hpp>
 #include <rocklock/storage/etcd.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 
 namespace rocklock::etcd {
 

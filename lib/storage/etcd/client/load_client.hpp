@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 
 namespace rocklock::etcd {
 

@@ -1,4 +1,4 @@
-#include "storage/etcd/load_client.hpp"
+#include "storage/etcd/client/load_client.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "storage/etcd/client_library.hpp"
+#include "storage/etcd/client/client_library.hpp"
 
 namespace rocklock::etcd {
 

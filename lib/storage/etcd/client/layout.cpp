@@ -1,4 +1,4 @@
-#include "storage/etcd/layout.hpp"
+#include "storage/etcd/client/layout.hpp"
 
 #include "base/assert.hpp"
 #include "base/bytes.hpp"

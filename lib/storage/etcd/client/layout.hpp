@@ -23,7 +23,7 @@
 
 #include <rocklock/storage/storage.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 
 namespace rocklock::etcd {
 

@@ -3,7 +3,7 @@
 
 #include <rocklock/error.hpp>
 
-#include "storage/etcd/client.hpp"
+#include "storage/etcd/client/client.hpp"
 
 namespace rocklock::etcd {
 

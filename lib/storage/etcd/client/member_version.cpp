@@ -1,4 +1,4 @@
-#include "storage/etcd/member_version.hpp"
+#include "storage/etcd/client/member_version.hpp"
 
 #include <array>
 #include <charconv>
