@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/hex.hpp"
-#include "storage/etcd/check_copy.hpp"
+#include "storage/etcd/copy/check_copy.hpp"
 #include "storage/etcd/node_list.hpp"
 
 namespace rocklock {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "daemon/node/etcd_monitor.hpp"
-#include "storage/etcd/copy.hpp"
+#include "storage/etcd/copy/copy.hpp"
 #include "storage/etcd_measurements.hpp"
 
 namespace rocklock {

@@ -10,7 +10,7 @@
 #include "base/hex.hpp"
 #include "lock/records/records.hpp"
 #include "lock/table/lock_table.hpp"
-#include "storage/etcd/restore.hpp"
+#include "storage/etcd/copy/restore.hpp"
 #include "storage/store_copy.hpp"
 
 namespace rocklock {

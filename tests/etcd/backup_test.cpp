@@ -12,8 +12,8 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "base/bytes.hpp"
+#include "storage/etcd/copy/restore.hpp"
 #include "storage/etcd/etcd_storage.hpp"
-#include "storage/etcd/restore.hpp"
 #include "storage/rocksdb_copy.hpp"
 #include "support/fake_etcd.hpp"
 #include "support/temporary_directory.hpp"

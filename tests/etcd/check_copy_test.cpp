@@ -1,5 +1,5 @@
 // The comparison of a node's copy with etcd.
-#include "storage/etcd/check_copy.hpp"
+#include "storage/etcd/copy/check_copy.hpp"
 
 #include <atomic>
 #include <chrono>

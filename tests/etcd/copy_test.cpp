@@ -1,5 +1,5 @@
 // Copies of a store on etcd: on disk, kept current by a follower, and taken over by a manager.
-#include "storage/etcd/copy.hpp"
+#include "storage/etcd/copy/copy.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -15,11 +15,11 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "base/bytes.hpp"
-#include "storage/etcd/apply_changes.hpp"
-#include "storage/etcd/catch_up.hpp"
+#include "storage/etcd/copy/apply_changes.hpp"
+#include "storage/etcd/copy/catch_up.hpp"
+#include "storage/etcd/copy/follower.hpp"
+#include "storage/etcd/copy/load_copy.hpp"
 #include "storage/etcd/etcd_storage.hpp"
-#include "storage/etcd/follower.hpp"
-#include "storage/etcd/load_copy.hpp"
 #include "storage/rocksdb_copy.hpp"
 #include "support/fake_etcd.hpp"
 #include "support/temporary_directory.hpp"

@@ -17,8 +17,8 @@
 #include "base/bytes.hpp"
 #include "etcd/chain.hpp"
 #include "storage/etcd/client/url.hpp"
+#include "storage/etcd/copy/load_copy.hpp"
 #include "storage/etcd/lead_record.hpp"
-#include "storage/etcd/load_copy.hpp"
 #include "storage/etcd/stage.hpp"
 #include "support/fake_etcd.hpp"
 

@@ -22,7 +22,7 @@
 
 #include "storage/etcd/client/client.hpp"
 #include "storage/etcd/client/layout.hpp"
-#include "storage/etcd/copy.hpp"
+#include "storage/etcd/copy/copy.hpp"
 #include "storage/etcd/leadership.hpp"
 #include "storage/etcd/stage.hpp"
 #include "storage/etcd/upkeep.hpp"

@@ -1,10 +1,10 @@
-#include "storage/etcd/catch_up.hpp"
+#include "storage/etcd/copy/catch_up.hpp"
 
 #include <chrono>
 #include <utility>
 
-#include "storage/etcd/apply_changes.hpp"
-#include "storage/etcd/load_copy.hpp"
+#include "storage/etcd/copy/apply_changes.hpp"
+#include "storage/etcd/copy/load_copy.hpp"
 
 namespace rocklock::etcd {
 namespace {

@@ -1,4 +1,4 @@
-#include "storage/etcd/copy.hpp"
+#include "storage/etcd/copy/copy.hpp"
 
 #include <filesystem>
 #include <string_view>

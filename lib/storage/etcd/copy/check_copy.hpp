@@ -11,8 +11,8 @@
 
 #include "storage/etcd/client/client.hpp"
 #include "storage/etcd/client/layout.hpp"
-#include "storage/etcd/copy.hpp"
-#include "storage/etcd/read_values.hpp"
+#include "storage/etcd/copy/copy.hpp"
+#include "storage/etcd/copy/read_values.hpp"
 
 namespace rocklock::etcd {
 

@@ -1,4 +1,4 @@
-#include "storage/etcd/apply_changes.hpp"
+#include "storage/etcd/copy/apply_changes.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "storage/etcd/check_copy.hpp"
+#include "storage/etcd/copy/check_copy.hpp"
 
 #include <memory>
 #include <string_view>

@@ -1,11 +1,11 @@
-#include "storage/etcd/follower.hpp"
+#include "storage/etcd/copy/follower.hpp"
 
 #include <chrono>
 #include <thread>
 #include <utility>
 
-#include "storage/etcd/apply_changes.hpp"
-#include "storage/etcd/load_copy.hpp"
+#include "storage/etcd/copy/apply_changes.hpp"
+#include "storage/etcd/copy/load_copy.hpp"
 
 namespace rocklock::etcd {
 namespace {

@@ -3,7 +3,7 @@
 // more keys than one page, the rest is read in smaller ranges: each ends where the next byte of the
 // keys changes, after the bytes that the keys of the page have in common. A range that is still too
 // large is divided again.
-#include "storage/etcd/read_values.hpp"
+#include "storage/etcd/copy/read_values.hpp"
 
 #include <algorithm>
 #include <string>

@@ -7,7 +7,7 @@
 
 #include "storage/etcd/client/client.hpp"
 #include "storage/etcd/client/layout.hpp"
-#include "storage/etcd/copy.hpp"
+#include "storage/etcd/copy/copy.hpp"
 
 namespace rocklock::etcd {
 

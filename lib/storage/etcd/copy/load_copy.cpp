@@ -1,4 +1,4 @@
-#include "storage/etcd/load_copy.hpp"
+#include "storage/etcd/copy/load_copy.hpp"
 
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "storage/etcd/restore.hpp"
+#include "storage/etcd/copy/restore.hpp"
 
 #include <cstddef>
 #include <memory>
