@@ -36,8 +36,8 @@
 #include "storage/etcd/copy/copy.hpp"
 #include "storage/etcd/copy/follower.hpp"
 #include "storage/etcd/lead_watch.hpp"
+#include "storage/etcd/measurements.hpp"
 #include "storage/etcd/node_registration.hpp"
-#include "storage/etcd_measurements.hpp"
 
 namespace rocklock {
 namespace {

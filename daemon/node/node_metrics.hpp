@@ -7,7 +7,7 @@
 
 #include "daemon/node/etcd_monitor.hpp"
 #include "storage/etcd/copy/copy.hpp"
-#include "storage/etcd_measurements.hpp"
+#include "storage/etcd/measurements.hpp"
 
 namespace rocklock {
 

@@ -24,9 +24,9 @@
 #include "storage/etcd/client/layout.hpp"
 #include "storage/etcd/copy/copy.hpp"
 #include "storage/etcd/leadership.hpp"
+#include "storage/etcd/measurements.hpp"
 #include "storage/etcd/stage.hpp"
 #include "storage/etcd/upkeep.hpp"
-#include "storage/etcd_measurements.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/recent_versions.hpp"
 

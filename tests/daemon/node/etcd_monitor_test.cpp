@@ -11,7 +11,7 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "daemon/node/node_metrics.hpp"
-#include "storage/etcd_measurements.hpp"
+#include "storage/etcd/measurements.hpp"
 #include "support/fake_etcd.hpp"
 
 namespace rocklock::testing {
