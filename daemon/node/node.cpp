@@ -68,8 +68,8 @@ struct NodeAccess {
     HttpAccess http;
 };
 
-// What a node reports about itself: its role and its metrics. Threads: thread-safe, except for
-// start_monitor().
+// The role and the metrics of a node, for its status server and its pages. Threads: thread-safe,
+// except for start_monitor().
 class NodeReport {
 public:
     NodeReport(const etcd::Connection& etcd, const EtcdOptions& options)
