@@ -12,6 +12,14 @@ constexpr std::size_t max_password_bytes = 4'096;
 
 }  // namespace
 
+Result<std::string> read_etcd_url(const Settings& settings) {
+    auto url = settings.get("store", "").value;
+    if (url.empty() || is_etcd_url(url)) return url;
+    return Error(ErrorCode::invalid_argument,
+                 "store is '" + url +
+                     "': write etcd://HOST:PORT,HOST:PORT/PREFIX, or name a directory with db");
+}
+
 Result<void> read_etcd_access(const Settings& settings, EtcdOptions& etcd) {
     etcd.cert_file = absolute_path(settings.get("etcd-cert", "").value);
     etcd.key_file = absolute_path(settings.get("etcd-key", "").value);

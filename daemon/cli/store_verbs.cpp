@@ -259,11 +259,7 @@ Result<std::string> etcd_target(const Arguments& arguments, const Settings& sett
                      "--db and --store are both given: a backup is restored into one of them");
     }
     if (arguments.has("db")) return std::string();
-    auto url = settings.get("store", "").value;
-    if (url.empty() || is_etcd_url(url)) return url;
-    return Error(ErrorCode::invalid_argument,
-                 "store is '" + url +
-                     "': write etcd://HOST:PORT,HOST:PORT/PREFIX, or name a directory with --db");
+    return read_etcd_url(settings);
 }
 
 Result<void> restore(const std::string& backup, const std::string& store, bool on_etcd,

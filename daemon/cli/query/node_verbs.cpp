@@ -82,8 +82,8 @@ int node_check_verb(const Arguments& arguments) {
         print(write_value(*checked));
     } else if (checked->differences > 0 || !arguments.has("quiet")) {
         print("compared " + std::to_string(checked->values) + " values of the node " +
-              printable(checked->node) + " with etcd: " + std::to_string(checked->differences) +
-              " differences");
+              printable(checked->node) +
+              " with etcd, differences: " + std::to_string(checked->differences));
         for (const auto& example : checked->examples) print("  " + printable(example));
     }
     if (checked->differences == 0) return exit_status::done;

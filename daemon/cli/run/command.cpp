@@ -32,9 +32,7 @@ Result<Command> Command::fork_supervisor(std::vector<std::string> words,
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel.data()) != 0) {
         return cannot("make a socket", errno);
     }
-    Execution execution{{}, gate[0], verdict[1]};
-    for (auto& word : words) execution.words.push_back(word.data());
-    execution.words.push_back(nullptr);
+    Execution execution{std::move(words), gate[0], verdict[1]};
     const auto pid = ::fork();
     if (pid == 0) {
         // Close the ends of the pipes that belong to `run`. Otherwise the supervisor and the

@@ -65,8 +65,8 @@ std::optional<std::vector<std::string>> read_environment(int gate) {
 }
 
 // Runs between fork() and exec().
-[[noreturn]] void become_command(const Execution& execution, char* const* environment,
-                                 pid_t supervisor) {
+[[noreturn]] void become_command(const Execution& execution, char* const* words,
+                                 char* const* environment, pid_t supervisor) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     // The supervisor may have died before prctl() took effect.
@@ -84,7 +84,7 @@ std::optional<std::vector<std::string>> read_environment(int gate) {
         size = ::read(execution.gate, &go, 1);
     } while (size < 0 && errno == EINTR);
     if (size != 1) ::_exit(1);
-    ::execvpe(execution.words.front(), execution.words.data(), environment);
+    ::execvpe(words[0], words, environment);
     const int reason = errno;
     [[maybe_unused]] const auto written = ::write(execution.verdict, &reason, sizeof reason);
     ::_exit(127);
@@ -258,7 +258,7 @@ bool write_environment(int gate, const std::vector<std::string>& variables) {
     return true;
 }
 
-void supervise(const Execution& execution, int channel, const TakeOver& take_over) {
+void supervise(Execution& execution, int channel, const TakeOver& take_over) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_NAME, "rocklock-keeper");
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -270,10 +270,11 @@ void supervise(const Execution& execution, int channel, const TakeOver& take_ove
     ::signal(SIGCHLD, SIG_DFL);
     auto variables = read_environment(execution.gate);
     if (!variables) ::_exit(1);
+    const auto words = pointers(execution.words);
     const auto environment = pointers(*variables);
     const auto supervisor = ::getpid();
     const auto pid = ::fork();
-    if (pid == 0) become_command(execution, environment.data(), supervisor);
+    if (pid == 0) become_command(execution, words.data(), environment.data(), supervisor);
     const int reason = errno;
     keep_only(channel);
     if (pid < 0) {

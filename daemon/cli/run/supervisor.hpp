@@ -29,7 +29,7 @@ namespace rocklock {
 // executes the program after it has read one more byte from `gate`. If the program cannot be
 // executed, the command writes the errno to `verdict`. Prepared before fork().
 struct Execution {
-    std::vector<char*> words;
+    std::vector<std::string> words;
     int gate = -1;
     int verdict = -1;
 };
@@ -98,6 +98,6 @@ using TakeOver = std::function<void(Descendants&, std::optional<BootTime>)>;
 // Waits for the environment, starts the command and supervises it. Runs in the forked process,
 // which must have one thread. Exits after `run` has dismissed it, after `take_over` has returned,
 // or if `run` ends without having written the environment.
-[[noreturn]] void supervise(const Execution& execution, int channel, const TakeOver& take_over);
+[[noreturn]] void supervise(Execution& execution, int channel, const TakeOver& take_over);
 
 }  // namespace rocklock

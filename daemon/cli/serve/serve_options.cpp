@@ -195,13 +195,10 @@ Result<void> read_etcd_use(const Settings& settings, EtcdOptions& etcd) {
 // Reads the settings of a store on etcd. Errors: invalid_argument; io_error (the file with the
 // password).
 Result<void> read_etcd(const Settings& settings, ServerOptions& options) {
-    options.store = settings.get("store", "").value;
+    auto url = read_etcd_url(settings);
+    if (!url) return std::move(url).error();
+    options.store = *std::move(url);
     if (options.store.empty()) return {};
-    if (!is_etcd_url(options.store)) {
-        return Error(ErrorCode::invalid_argument,
-                     "store is '" + options.store +
-                         "': write etcd://HOST:PORT,HOST:PORT/PREFIX, or name a directory with db");
-    }
     if (!options.relay.empty()) {
         return Error(ErrorCode::invalid_argument,
                      "relay and store are both set: a daemon with relay has no store, and a node "

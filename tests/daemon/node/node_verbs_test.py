@@ -112,7 +112,7 @@ class Check(Cluster):
         client.stop()
         wait_until(lambda: self.manager() == "b", "b is the manager")
         text = self.at(nodes["b"], "node", "check")
-        self.assertRegex(text.stdout, r"^compared \d+ values of the node b with etcd: 0 differences\n$")
+        self.assertRegex(text.stdout, r"^compared \d+ values of the node b with etcd, differences: 0\n$")
         self.assertEqual(self.at(nodes["b"], "node", "check", "--quiet").stdout, "")
 
     def test_a_value_that_was_changed_in_etcd_is_reported(self):
@@ -128,7 +128,7 @@ class Check(Cluster):
         self.acquire_at(node, "y", "--lease", "1m")
         done = self.at(node, "node", "check")
         self.assertEqual(done.returncode, 70, done.stdout)
-        self.assertIn(f": 1 differences\n  items {b'added'.hex()}: only in etcd\n", done.stdout)
+        self.assertIn(f", differences: 1\n  items {b'added'.hex()}: only in etcd\n", done.stdout)
         self.assertIn("rocklock node yield", done.stderr)
         self.assertGreater(self.check(node, 70)["Revision"], before["Revision"])
 

@@ -19,9 +19,7 @@ public:
 
     Result<void> compare(Family family, const std::vector<Write>& values) {
         if (auto done = advance_to(family); !done) return done;
-        for (const Write& value : values) {
-            compare_value(family, value);
-        }
+        for (const Write& value : values) compare_value(family, value);
         return cursor_->status();
     }
 
