@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -208,6 +209,7 @@ Result<void> GroupCommit::lead(Group group, CommitNumber own, Durability durabil
         if (outcome.successor != nullptr) outcome.successor->parker.unpark(word_lead);
         while (Waiter* waiter = outcome.done.pop()) waiter->parker.unpark(word_done);
         while (Waiter* waiter = outcome.failed.pop()) waiter->parker.unpark(word_failed);
+        if (outcome.leaves_deferred) engine_.deferred_left();
 
         group.commits.clear();
         MutexLock lock(mutex_);
@@ -355,7 +357,9 @@ GroupCommit::Outcome GroupCommit::finish_round(const Group& group, const Result<
         outcome.leader_continues = true;
         return outcome;
     }
-    const bool more = parked_.first != nullptr || deferred_queued_ > 0;
+    const bool deferred = deferred_queued_ > 0;
+    outcome.leaves_deferred = deferred && parked_.first == nullptr && engine_.leaves_deferred();
+    const bool more = parked_.first != nullptr || (deferred && !outcome.leaves_deferred);
     const bool sync_awaited = sync_parked();
     if (more && (hand_over || sync_awaited)) {
         outcome.successor = parked_.first != nullptr ? parked_.pop() : outcome.done.pop_deferred();
@@ -428,6 +432,21 @@ Error GroupCommit::failure_error() const {
     MutexLock lock(mutex_);
     ROCKLOCK_ASSERT(failure_.has_value());
     return *failure_;
+}
+
+void GroupCommit::write_deferred() {
+    CommitNumber last = 0;
+    {
+        const MutexLock lock(mutex_);
+        if (deferred_queued_ == 0) return;
+        last = last_;
+    }
+    std::ignore = wait(last, Durability::deferred);
+}
+
+CommitNumber GroupCommit::one_write_through() const {
+    MutexLock lock(mutex_);
+    return last_ - queue_.size() + fitting(everything);
 }
 
 std::size_t GroupCommit::queued() const {

@@ -21,9 +21,12 @@
 //                                            └─► leading, a parked thread: it needs a sync, or the
 //                                                leader has led rounds_for_others rounds
 //
+// If the writes of an engine take long (Engine::leaves_deferred()), the leader does not lead
+// another round for deferred commits. The engine then requests a call of write_deferred().
+//
 // Invariants of each state:
 //   idle      no waiter is parked. If commits are queued, wait() will still be called for at least
-//             one of them, and this call will write all of them
+//             one of them, or write_deferred() will be called, and this call will write all of them
 //   leading   exactly one thread uses the engine. The commits up to written_through() are applied
 //             in order
 //   failed    (permanently) the queue is empty, no waiter is parked, and no thread leads again
@@ -79,6 +82,14 @@ public:
     // Whether another thread may call sync() while the leader writes or syncs.
     virtual bool syncs_concurrently() const { return false; }
 
+    // Returns whether a leader returns when its own commit is done, even if deferred commits are
+    // queued. This is useful if a write takes long, because the caller would wait for another
+    // write.
+    virtual bool leaves_deferred() const { return false; }
+    // Called after a leader has left deferred commits in the queue. A thread must call
+    // GroupCommit::write_deferred() soon.
+    virtual void deferred_left() {}
+
     // Called at the first failure, before any caller is notified of the failure.
     virtual void failed(const Error& error) = 0;
 };
@@ -110,6 +121,12 @@ public:
     // that was written. No thread may be leading.
     Result<void> step(std::size_t limit, bool sync);
 
+    // Writes the queue if it contains deferred commits, unless another thread will do so: one that
+    // is writing now, or the caller of a queued commit that is not deferred. An error fails the
+    // store.
+    void write_deferred();
+    // Implements Storage::one_write_through() for an engine that limits the size of a write.
+    CommitNumber one_write_through() const;
     std::size_t queued() const;
     CommitNumber written_through() const { return written_.load(std::memory_order_acquire); }
     CommitNumber synced_through() const { return synced_.load(std::memory_order_acquire); }
@@ -157,6 +174,8 @@ private:
         WaiterList failed;
         Waiter* successor = nullptr;
         bool leader_continues = false;
+        // Whether deferred commits remain in the queue, and no thread leads.
+        bool leaves_deferred = false;
     };
 
     bool passed(CommitNumber number, Durability durability) const;

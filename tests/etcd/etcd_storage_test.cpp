@@ -2,6 +2,7 @@
 // contract of storage is tested in tests/storage.
 #include "storage/etcd/etcd_storage.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include <rocklock/storage/etcd.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "etcd/chain.hpp"
 #include "storage/etcd/client/url.hpp"
@@ -162,6 +164,33 @@ BOOST_AUTO_TEST_CASE(makes_no_commit_for_a_confirmation) {
     const auto before = cluster.revision();
     BOOST_TEST(store->confirm().has_value());
     BOOST_TEST(cluster.revision() == before);
+}
+
+// The leader of a write returns before it has written what was deferred meanwhile.
+BOOST_AUTO_TEST_CASE(writes_deferred_batches_without_another_commit) {
+    const auto store = open();
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<bool> ended = false;
+        std::thread other([&] {
+            for (int i = 0; i < 20; ++i) {
+                ROCKLOCK_ASSERT(store->commit(put("durable", value(1))).has_value());
+            }
+            ended = true;
+        });
+        CommitNumber last = 0;
+        while (!ended) {
+            last = store->enqueue(put("deferred", value(1)), Durability::deferred);
+            BOOST_TEST(store->wait(last, Durability::deferred).has_value());
+        }
+        other.join();
+        const auto until = std::chrono::steady_clock::now() + 10s;
+        while (!store->done(last, Durability::written) &&
+               std::chrono::steady_clock::now() < until) {
+            std::this_thread::sleep_for(1ms);
+        }
+        BOOST_TEST(store->done(last, Durability::written));
+    }
+    check_chain();
 }
 
 BOOST_AUTO_TEST_CASE(commits_once_if_an_answer_is_lost) {

@@ -1,6 +1,9 @@
 // Members that fail, one of one and one of three.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -146,6 +149,46 @@ BOOST_AUTO_TEST_CASE(is_replaced_by_another_member) {
     // It still answers from its own state.
     BOOST_TEST(client->range({.key = "a", .serializable = true}, timeout).has_value());
     BOOST_TEST(client->status(timeout).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(is_preferred_if_it_is_the_leader) {
+    RealEtcd etcd({.members = 3});
+    const auto options = etcd.client_options();
+    const auto leads = [](Client& client) {
+        client.use_leader(timeout);
+        const auto status = client.status(timeout).value();
+        return status.leader_id != 0 && status.leader_id == status.header.member_id;
+    };
+    std::optional<std::size_t> leader;
+    for (std::size_t first = 0; first < 3; ++first) {
+        // Each member is the first one of a client once.
+        auto rotated = options;
+        std::rotate(rotated.endpoints.begin(), rotated.endpoints.begin() + first,
+                    rotated.endpoints.end());
+        const auto client = load_client(rotated).value();
+        const auto asked = client->status(timeout).value();
+        if (asked.leader_id == asked.header.member_id) leader = first;
+        BOOST_TEST(leads(*client));
+        BOOST_TEST(client->txn(put("a", "1"), timeout).has_value());
+    }
+    BOOST_REQUIRE(leader.has_value());
+
+    // A client without the address of the leader still uses the members that it has.
+    auto without = options;
+    without.endpoints.erase(without.endpoints.begin() + static_cast<std::ptrdiff_t>(*leader));
+    const auto follower = load_client(without).value();
+    BOOST_TEST(!leads(*follower));
+    BOOST_TEST(follower->txn(put("a", "2"), timeout).has_value());
+
+    // After an election, the new leader is found.
+    const auto client = etcd.client();
+    BOOST_TEST(leads(*client));
+    etcd.kill(*leader);
+    BOOST_TEST(client->range({.key = "a"}, 20s).has_value());
+    const Duration duration;
+    while (!leads(*client) && duration.is_below(20s)) std::this_thread::sleep_for(50ms);
+    BOOST_TEST(leads(*client));
+    BOOST_TEST(client->txn(put("a", "3"), timeout).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(is_left_by_reads_if_it_stops) {

@@ -51,6 +51,7 @@ public:
         return client_->revoke_lease(lease, timeout);
     }
     Result<etcd::Status> status(Timeout /*timeout*/) override { return etcd::Status(); }
+    void use_leader(Timeout /*timeout*/) override {}
     Result<std::unique_ptr<etcd::Watch>> watch(const std::string& key, const std::string& end,
                                                etcd::Revision first) override {
         return client_->watch(key, end, first);

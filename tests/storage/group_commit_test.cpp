@@ -44,6 +44,8 @@ public:
     }
     bool syncs_concurrently() const override { return concurrent; }
     Room room() const override { return limits; }
+    bool leaves_deferred() const override { return leaves; }
+    void deferred_left() override { ++times_left; }
     void failed(const Error&) override { ++failures; }
 
     std::string done() const {
@@ -52,6 +54,8 @@ public:
     }
 
     std::atomic<bool> concurrent{false};
+    std::atomic<bool> leaves{false};
+    std::atomic<int> times_left{0};
     std::atomic<bool> fail_reads{false};
     std::atomic<bool> fail_writes{false};
     std::atomic<bool> fail_syncs{false};
@@ -150,6 +154,42 @@ BOOST_AUTO_TEST_CASE(writes_batches_that_were_deferred_during_its_write) {
     BOOST_TEST(engine.done() == "w1s w1");
 }
 
+BOOST_AUTO_TEST_CASE(leaves_deferred_batches_if_the_engine_requests_it) {
+    engine.leaves = true;
+    engine.gate_next = true;
+    std::jthread leader([&] { must(wait(enqueue(durable), durable)); });
+    engine.entered.acquire();
+    const auto number = enqueue(deferred);
+    BOOST_TEST(wait(number, deferred).has_value());
+    engine.leave.release();
+    leader.join();
+    BOOST_TEST(!group.done(number, written));
+    BOOST_TEST(engine.done() == "w1s");
+    BOOST_TEST(engine.times_left == 1);
+
+    group.write_deferred();
+    BOOST_TEST(group.done(number, written));
+    BOOST_TEST(engine.done() == "w1s w1");
+    BOOST_TEST(engine.times_left == 1);
+    // The queue is empty.
+    group.write_deferred();
+    BOOST_TEST(engine.done() == "w1s w1");
+}
+
+BOOST_AUTO_TEST_CASE(takes_batches_along_that_another_leader_has_left) {
+    engine.leaves = true;
+    engine.gate_next = true;
+    std::jthread leader([&] { must(wait(enqueue(durable), durable)); });
+    engine.entered.acquire();
+    BOOST_TEST(wait(enqueue(deferred), deferred).has_value());
+    engine.leave.release();
+    leader.join();
+    BOOST_TEST(wait(enqueue(durable), durable).has_value());
+    BOOST_TEST(engine.done() == "w1s w2s");
+    group.write_deferred();
+    BOOST_TEST(engine.done() == "w1s w2s");
+}
+
 BOOST_AUTO_TEST_CASE(hands_over_to_a_remaining_waiter) {
     engine.gate_next = true;
     std::jthread leader([&] { must(wait(enqueue(durable), durable)); });
@@ -200,6 +240,20 @@ BOOST_AUTO_TEST_CASE(gets_a_batch_alone_that_exceeds_its_limits) {
     const auto last = enqueue(written);
     BOOST_TEST(wait(last, written).has_value());
     BOOST_TEST(engine.done() == "w1 w1 w1");
+}
+
+BOOST_AUTO_TEST_CASE(reports_what_one_write_would_contain) {
+    engine.limits.writes = 2;
+    const auto first = enqueue(written);
+    BOOST_TEST(group.one_write_through() == first);
+    enqueue(deferred);
+    const auto third = enqueue(written);
+    BOOST_TEST(group.one_write_through() == first + 1);
+    BOOST_TEST(wait(first, written).has_value());
+    BOOST_TEST(group.one_write_through() == third);
+    BOOST_TEST(wait(third, written).has_value());
+    BOOST_TEST(group.one_write_through() == third);
+    BOOST_TEST(engine.done() == "w2 w1");
 }
 
 BOOST_AUTO_TEST_CASE(fails_a_leader_whose_commit_was_left_for_a_later_write) {

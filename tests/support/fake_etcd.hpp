@@ -158,6 +158,8 @@ public:
     Result<std::chrono::seconds> keep_alive(etcd::LeaseId lease, Timeout timeout) override;
     Result<void> revoke_lease(etcd::LeaseId lease, Timeout timeout) override;
     Result<etcd::Status> status(Timeout timeout) override;
+    // Has no effect: all nodes are equal.
+    void use_leader(Timeout /*timeout*/) override {}
     Result<std::unique_ptr<etcd::Watch>> watch(const std::string& key, const std::string& end,
                                                etcd::Revision first) override;
 

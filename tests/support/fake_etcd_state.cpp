@@ -365,6 +365,11 @@ void EtcdState::restore(etcd::Revision revision) {
     }
 }
 
-etcd::Status EtcdState::status() const { return {header(), "3.4.23", db_bytes_, bytes_in_use_}; }
+etcd::Status EtcdState::status() const {
+    return {.header = header(),
+            .version = "3.4.23",
+            .db_bytes = db_bytes_,
+            .db_bytes_in_use = bytes_in_use_};
+}
 
 }  // namespace rocklock::testing

@@ -35,6 +35,7 @@
 #include "base/mutex.hpp"
 #include "base/parker.hpp"
 #include "base/timings.hpp"
+#include "lock/manager/commit_delay.hpp"
 #include "lock/manager/commit_scheduler.hpp"
 #include "lock/manager/delivery_queue.hpp"
 #include "lock/manager/event_stream.hpp"
@@ -163,6 +164,9 @@ struct LockManager::Core {
     std::uint64_t next_ticket ROCKLOCK_GUARDED_BY(mutex) = 1;
     manager::CommitScheduler commits ROCKLOCK_GUARDED_BY(mutex);
     manager::DeliveryQueue deliveries ROCKLOCK_GUARDED_BY(mutex);
+    // The delay before a commit of the manager's thread. `delay_over` is notified when it ends.
+    manager::CommitDelay commit_delay ROCKLOCK_GUARDED_BY(mutex);
+    CondVar delay_over;
     manager::StallGate stalls ROCKLOCK_GUARDED_BY(mutex);
     manager::Schedule schedule ROCKLOCK_GUARDED_BY(mutex);
     BootTime last_decided ROCKLOCK_GUARDED_BY(mutex){};
@@ -267,6 +271,9 @@ struct LockManager::Core {
     void notify(const manager::Notifications& notifications) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
     bool notify_flusher_if_any() ROCKLOCK_EXCLUDES(mutex);
+    // Waits until the commit of the responses should begin. Returns whether it has recorded the
+    // beginning of a commit.
+    bool delay_commit() ROCKLOCK_EXCLUDES(mutex);
     bool defer_is_over() ROCKLOCK_REQUIRES(mutex);
     Result<void> await_dependency(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);
     Result<void> await_events() ROCKLOCK_EXCLUDES(mutex);

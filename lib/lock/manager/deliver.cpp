@@ -87,6 +87,7 @@ void LockManager::Core::decide_and_register(const Event& event, Ticket ticket,
         to->done = std::move(done);
         pending.insert(ticket, std::move(to));
     }
+    if (commit_delay.ends_with(deliveries.added())) delay_over.notify_one();
     after.deliver = !deliveries.empty();
     // Without the background thread, tick() delivers.
     if (delivery_by == DeliveryBy::by_flush) after.deliver = false;
@@ -434,11 +435,30 @@ bool LockManager::Core::notify_flusher_if_any() {
     return true;
 }
 
+bool LockManager::Core::delay_commit() {
+    if (!options.background) return false;
+    MutexLock lock(mutex);
+    if (!deliveries.has_committing() || !commits.sync_is_pending()) return false;
+    auto now = clock.now().boot;
+    const auto until = commit_delay.delay_until(deliveries.added(), now);
+    if (now < until) {
+        commit_delay.start_delay();
+        while (now < until && !closing && !failed && !commit_delay.ends_with(deliveries.added())) {
+            delay_over.wait_for(mutex, until - now);
+            now = clock.now().boot;
+        }
+        commit_delay.stop_delay(deliveries.added());
+    }
+    commit_delay.begin(deliveries.added(), now);
+    return true;
+}
+
 // One round of the manager's thread: decides what is due, makes commits durable, and delivers.
 std::optional<BootTime> LockManager::Core::work() {
     std::optional<BootTime> next = decide_due();
     trim();
     const bool watched = events.is_awaited();
+    const bool grouped = delay_commit();
     CommitDependency last;
     CommitDependency durable_last;
     {
@@ -450,9 +470,18 @@ std::optional<BootTime> LockManager::Core::work() {
         // This is necessary even with Durability::written, because decisions that use numbers
         // beyond the durable reservation are synced.
         if (awaited || own) durable_last = commits.all_durable();
+        // The responses of one write are delivered before the next write.
+        const CommitNumber most = storage.one_write_through();
+        last.number = std::min(last.number, most);
+        durable_last.number = std::min(durable_last.number, most);
+        durable_last.kept = std::min(durable_last.kept, most);
     }
     [[maybe_unused]] const auto written = durable(last);
     [[maybe_unused]] const auto synced = durable(durable_last);
+    if (grouped) {
+        MutexLock lock(mutex);
+        commit_delay.end(deliveries.added(), clock.now().boot);
+    }
     const bool notified = notify_flusher_if_any();
     if (!notified) deliver_done();
     if (notified && events.is_on()) deliver_events();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -48,7 +49,12 @@ public:
     void add_ready(Delivery delivery) { ready_.push_back(std::move(delivery)); }
     // Adds a delivery that depends on a commit. Such deliveries must be added in the order of their
     // commits.
-    void add_committing(Delivery delivery) { committing_.push_back(std::move(delivery)); }
+    void add_committing(Delivery delivery) {
+        committing_.push_back(std::move(delivery));
+        ++added_;
+    }
+    // Returns how often add_committing() was called.
+    std::uint64_t added() const { return added_; }
 
     bool empty() const { return ready_.empty() && committing_.empty(); }
     bool has_ready() const { return !ready_.empty(); }
@@ -72,6 +78,7 @@ public:
 private:
     Fifo<Delivery> ready_;
     Fifo<Delivery> committing_;
+    std::uint64_t added_ = 0;
     bool delivering_ = false;
     std::size_t size_at_begin_ = 0;
     std::size_t last_group_ = 0;

@@ -40,6 +40,8 @@ public:
         // The maximum time of one attempt, and of all attempts of one transaction.
         std::chrono::milliseconds attempt_timeout{2'000};
         std::chrono::milliseconds timeout{10'000};
+        // See Engine::deferred_left().
+        std::function<void()> on_deferred_left;
     };
 
     EtcdEngine(Client& client, Layout layout, Leadership& leadership, Copy& copy, Upkeep& upkeep,
@@ -50,7 +52,7 @@ public:
           copy_(copy),
           upkeep_(upkeep),
           measurements_(measurements),
-          settings_(settings) {}
+          settings_(std::move(settings)) {}
 
     // Must be called before the first write. `commit` is the value of the key `commit`, which the
     // copy shows; nullopt if there is no store. Completes or discards a large batch that an earlier
@@ -62,6 +64,8 @@ public:
     // Confirms that this node is the manager.
     Result<void> sync() override;
     Room room() const override { return {max_writes, max_bytes}; }
+    bool leaves_deferred() const override { return true; }
+    void deferred_left() override { settings_.on_deferred_left(); }
     void failed(const Error& error) override;
 
 private:

@@ -18,6 +18,7 @@
 #include "storage/etcd/copy/catch_up.hpp"
 #include "storage/etcd/copy/copy.hpp"
 #include "storage/etcd/copy/restore.hpp"
+#include "storage/etcd/deferred_writer.hpp"
 #include "storage/etcd/engine.hpp"
 #include "storage/etcd/leadership.hpp"
 #include "storage/etcd/measurements.hpp"
@@ -67,8 +68,9 @@ public:
                                    options.timeout, options.lease_reads})),
           upkeep_(std::make_unique<Upkeep>(*client_, *leadership_, upkeep_settings(options))),
           engine_(*client_, layout_, *leadership_, *copy_, *upkeep_, *measurements_,
-                  {request_timeout, options.timeout}),
-          group_(engine_, clock, true) {}
+                  {request_timeout, options.timeout, [this] { deferred_writer_->request(); }}),
+          group_(engine_, clock, true),
+          deferred_writer_(std::make_unique<DeferredWriter>([this] { group_.write_deferred(); })) {}
     EtcdStorage(const EtcdStorage&) = delete;
     EtcdStorage& operator=(const EtcdStorage&) = delete;
     ~EtcdStorage() override;
@@ -86,6 +88,9 @@ public:
     }
     bool done(CommitNumber number, Durability durability) const override {
         return fork_check_.in_child() || group_.done(number, durability);
+    }
+    CommitNumber one_write_through() const override {
+        return fork_check_.in_child() ? 0 : group_.one_write_through();
     }
     bool must_confirm() const override { return true; }
     std::unique_ptr<Snapshot> snapshot() const override {
@@ -141,17 +146,20 @@ private:
     std::atomic<bool> restored_{false};
     EtcdEngine engine_;
     GroupCommit group_;
+    std::unique_ptr<DeferredWriter> deferred_writer_;
 };
 
 EtcdStorage::~EtcdStorage() {
     if (fork_check_.in_child()) {
         // The threads of these objects exist only in the parent process.
+        std::ignore = deferred_writer_.release();
         std::ignore = upkeep_.release();
         std::ignore = leadership_.release();
         std::ignore = client_.release();
         return;
     }
     // The threads must end before the members that they use are destroyed.
+    deferred_writer_->stop();
     upkeep_->stop();
     leadership_->end_renewal();
 }
@@ -264,6 +272,7 @@ Result<void> EtcdStorage::copy_to(const std::string& directory, const std::vecto
 Result<void> EtcdStorage::close() {
     if (fork_check_.in_child()) return not_ours();
     auto closed = group_.close();
+    deferred_writer_->stop();
     upkeep_->stop();
     leadership_->resign();
     return closed;

@@ -70,6 +70,7 @@ void Upkeep::step(steady_clock::time_point now) {
 
 // The free pages of the database can be used again, so only the used ones count.
 void Upkeep::measure() {
+    client_.use_leader(settings_.leader_timeout);
     const auto status = client_.status(settings_.request_timeout);
     if (!status) return;
     EtcdSpace space;

@@ -1,4 +1,4 @@
-// Keeps the database of etcd small, and observes its size.
+// Keeps the database of etcd small, observes its size, and finds etcd's leader.
 //
 // etcd keeps earlier values of all keys until its history is compacted. Each commit adds to the
 // history, so that the database would reach its quota within minutes under load. The manager
@@ -9,6 +9,9 @@
 //
 // If the database nevertheless exceeds its quota, etcd refuses all commits, also releases. The
 // store therefore accepts no growth above 85 percent of the quota.
+//
+// The manager sends its transactions to etcd's leader, to which any other member would forward
+// them.
 #pragma once
 
 #include <atomic>
@@ -41,6 +44,8 @@ public:
         std::uint64_t compaction_bytes = std::uint64_t{256} << 20;
         std::chrono::milliseconds measure_period{5'000};
         std::chrono::milliseconds request_timeout{2'000};
+        // The time to ask each member whether it is etcd's leader.
+        std::chrono::milliseconds leader_timeout{500};
         std::uint64_t quota_bytes = 0;
         std::function<void(const EtcdSpace&)> on_space_changed;
     };
@@ -58,8 +63,8 @@ public:
     // Counts the bytes of a commit.
     void wrote(std::uint64_t bytes) { written_ += bytes; }
 
-    // Measures the database and compacts its history, if it is time. Errors of etcd are ignored:
-    // both are tried again.
+    // Finds etcd's leader, measures the database and compacts its history, if it is time. Errors of
+    // etcd are ignored: both are tried again.
     void step(std::chrono::steady_clock::time_point now);
 
     // Returns the last measurement.

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -224,6 +225,12 @@ public:
     // Returns true if the commit is as durable as `durability` requires, or if the store has failed
     // (see failure()). Always returns true for `deferred`, which requires nothing. Never blocks.
     virtual bool done(CommitNumber number, Durability durability) const = 0;
+
+    // Returns the last commit that one write of the queue would contain now. It is not the last one
+    // in the queue if the size of a write is limited. Returns the greatest number if it is not.
+    virtual CommitNumber one_write_through() const {
+        return std::numeric_limits<CommitNumber>::max();
+    }
 
     // Returns whether a commit must wait for a device before it is durable. False for a store in
     // memory.

@@ -114,6 +114,10 @@ struct Status {
     Header header;
     // The version of the member that answered, such as "3.4.23".
     std::string version;
+    // The member that is etcd's leader, and its term of office, as far as the answering member
+    // knows; 0 if it knows no leader.
+    std::uint64_t leader_id = 0;
+    std::uint64_t raft_term = 0;
     std::int64_t db_bytes = 0;
     std::int64_t db_bytes_in_use = 0;
 };
@@ -188,6 +192,9 @@ public:
     virtual Result<void> revoke_lease(LeaseId lease, Timeout timeout) = 0;
 
     virtual Result<Status> status(Timeout timeout) = 0;
+    // Sends the next requests to etcd's leader, if it is one of the members of the connection and
+    // answers. Any other member would forward a write to it. `timeout` is for each member.
+    virtual void use_leader(Timeout timeout) = 0;
 
     // Starts a watch of the keys in [key, end), beginning with the changes of revision `first`.
     // Waits at most 5 s for a connection. The client must outlive the watch.

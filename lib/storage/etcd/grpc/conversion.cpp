@@ -118,6 +118,8 @@ Status from_message(const etcdserverpb::StatusResponse& message) {
     return {
         .header = from_message(message.header()),
         .version = message.version(),
+        .leader_id = message.leader(),
+        .raft_term = message.raftterm(),
         .db_bytes = message.dbsize(),
         .db_bytes_in_use = message.dbsizeinuse(),
     };

@@ -1,5 +1,8 @@
 #include "storage/etcd/grpc/grpc_client.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "storage/etcd/grpc/conversion.hpp"
@@ -110,6 +113,28 @@ Result<Status> GrpcClient::status(Timeout timeout) {
                                });
     if (!sent) return std::move(sent.error());
     return from_message(response);
+}
+
+// A member that has lost the connections to the others can still consider itself the leader, in an
+// earlier term of office. If it is the current member, its requests fail, and another member
+// becomes the current one.
+void GrpcClient::use_leader(Timeout timeout) {
+    const std::size_t current = members_->current();
+    std::optional<std::size_t> leader;
+    std::uint64_t term = 0;
+    for (std::size_t index = current; index < current + members_->size(); ++index) {
+        etcdserverpb::StatusResponse response;
+        const auto answered = requests_.send_to(
+            index, timeout, [&](const Member& member, grpc::ClientContext& context) {
+                return member.maintenance->Status(&context, {}, &response);
+            });
+        const bool leads = answered && response.leader() == response.header().member_id();
+        if (!leads || (leader && response.raftterm() <= term)) continue;
+        leader = index;
+        term = response.raftterm();
+        if (index == current) break;
+    }
+    if (leader) members_->use(*leader);
 }
 
 Result<std::unique_ptr<Watch>> GrpcClient::watch(const std::string& key, const std::string& end,

@@ -20,6 +20,7 @@ public:
     Result<std::chrono::seconds> keep_alive(LeaseId lease, Timeout timeout) override;
     Result<void> revoke_lease(LeaseId lease, Timeout timeout) override;
     Result<Status> status(Timeout timeout) override;
+    void use_leader(Timeout timeout) override;
     Result<std::unique_ptr<Watch>> watch(const std::string& key, const std::string& end,
                                          Revision first) override;
 

@@ -62,6 +62,8 @@ public:
     std::size_t current() const { return current_; }
     // If the member is the current one, makes the next member the current one.
     void failed(std::size_t index);
+    // Makes the member the current one.
+    void use(std::size_t index) { current_ = index % members_.size(); }
 
 private:
     std::vector<Member> members_;

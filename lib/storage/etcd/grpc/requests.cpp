@@ -38,6 +38,13 @@ Result<void> Requests::send(RequestKind kind, Client::Timeout timeout, const Sen
     return std::move(failure->error);
 }
 
+Result<void> Requests::send_to(std::size_t index, Client::Timeout timeout, const Send& send) {
+    const Deadline deadline = deadline_after(timeout);
+    auto failure = attempt(RequestKind::local_read, members_.at(index), send, deadline, deadline);
+    if (failure) return std::move(failure->error);
+    return {};
+}
+
 Result<OpenedMember> Requests::open(Client::Timeout timeout) {
     OpenedMember opened;
     auto failure =

@@ -38,6 +38,8 @@ public:
 
     // Sends the request, beginning with the current member. The errors are those of Client.
     Result<void> send(RequestKind kind, Client::Timeout timeout, const Send& send);
+    // Sends a request of the kind `local_read` to one member.
+    Result<void> send_to(std::size_t index, Client::Timeout timeout, const Send& send);
     // Returns the first member, beginning with the current one, that accepts a connection and the
     // user. Fails with unreachable or access_denied.
     Result<OpenedMember> open(Client::Timeout timeout);

@@ -1,0 +1,44 @@
+#include "lock/manager/commit_delay.hpp"
+
+#include <algorithm>
+
+namespace rocklock::manager {
+namespace {
+
+// A commit is not delayed if the last one has completed fewer responses.
+constexpr std::uint64_t min_group = 3;
+constexpr std::chrono::milliseconds max_delay{5};
+constexpr std::uint32_t max_pause = 64;
+
+}  // namespace
+
+void CommitDelay::begin(std::uint64_t responses, BootTime now) {
+    group_ = responses - completed_;
+    completed_ = responses;
+    began_ = now;
+    if (pause_left_ > 0) --pause_left_;
+}
+
+void CommitDelay::end(std::uint64_t responses, BootTime now) {
+    commit_takes_ += (now - began_ - commit_takes_) / 8;
+    ended_ = now;
+    wanted_ = responses + group_;
+}
+
+BootTime CommitDelay::delay_until(std::uint64_t responses, BootTime now) const {
+    if (group_ < min_group || pause_left_ > 0 || responses >= wanted_) return now;
+    return ended_ + std::min<std::chrono::nanoseconds>(commit_takes_ / 2, max_delay);
+}
+
+void CommitDelay::stop_delay(std::uint64_t responses) {
+    delaying_ = false;
+    // A few clients may be late.
+    if (responses + group_ / 8 >= wanted_) {
+        pause_ = 0;
+        return;
+    }
+    pause_ = std::min(2 * pause_ + 1, max_pause);
+    pause_left_ = pause_;
+}
+
+}  // namespace rocklock::manager

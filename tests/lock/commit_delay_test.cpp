@@ -1,0 +1,136 @@
+// How long a commit is delayed. Each case plays commits of clients that send their next request
+// after the response.
+#include "lock/manager/commit_delay.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+#include <boost/test/unit_test.hpp>
+
+namespace rocklock::manager {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Fixture {
+    CommitDelay delay;
+    BootTime now{1h};
+    std::uint64_t responses = 0;
+
+    // Commits all responses, in `duration`. `added` responses are added meanwhile.
+    void commit(std::chrono::milliseconds duration, std::uint64_t added) {
+        delay.begin(responses, now);
+        now += duration;
+        responses += added;
+        delay.end(responses, now);
+    }
+    // Makes the average duration of a commit about 8 ms.
+    void commit_often(std::uint64_t each) {
+        for (int i = 0; i < 100; ++i) {
+            responses += each;
+            commit(8ms, 0);
+        }
+    }
+    std::chrono::nanoseconds left() const { return delay.delay_until(responses, now) - now; }
+    // Delays the next commit until `added` responses were added or the time has passed. Returns
+    // whether the commit was delayed.
+    bool wait_for(std::uint64_t added) {
+        if (left() <= 0ns) {
+            responses += added;
+            return false;
+        }
+        delay.start_delay();
+        responses += added;
+        delay.stop_delay(responses);
+        return true;
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(the_delay_of_a_commit, Fixture)
+
+BOOST_AUTO_TEST_CASE(is_absent_before_the_first_commit) { BOOST_TEST((left() == 0ns)); }
+
+BOOST_AUTO_TEST_CASE(is_at_most_half_of_the_duration_of_a_commit) {
+    commit_often(10);
+    BOOST_TEST((left() > 3900us));
+    BOOST_TEST((left() <= 4ms));
+    now += 3ms;
+    BOOST_TEST((left() <= 1ms));
+    now += 1ms;
+    BOOST_TEST((left() <= 0ns));
+}
+
+BOOST_AUTO_TEST_CASE(has_a_limit) {
+    for (int i = 0; i < 100; ++i) {
+        responses += 10;
+        commit(1s, 0);
+    }
+    BOOST_TEST((left() == 5ms));
+}
+
+BOOST_AUTO_TEST_CASE(is_absent_after_a_commit_with_few_responses) {
+    commit_often(2);
+    BOOST_TEST((left() == 0ns));
+}
+
+BOOST_AUTO_TEST_CASE(ends_when_the_clients_have_sent_their_next_requests) {
+    commit_often(10);
+    delay.start_delay();
+    BOOST_TEST(!delay.ends_with(responses + 9));
+    BOOST_TEST(delay.ends_with(responses + 10));
+    delay.stop_delay(responses + 10);
+    BOOST_TEST(!delay.ends_with(responses + 10));
+}
+
+// Ten clients were answered, and ten others have sent requests during the commit. After the delay,
+// all twenty share one commit.
+BOOST_AUTO_TEST_CASE(joins_two_groups_of_clients) {
+    commit_often(10);
+    responses += 10;
+    commit(8ms, 10);
+    delay.start_delay();
+    BOOST_TEST(!delay.ends_with(responses + 9));
+    BOOST_TEST(delay.ends_with(responses + 10));
+    responses += 10;
+    delay.stop_delay(responses);
+    commit(8ms, 0);
+    delay.start_delay();
+    BOOST_TEST(!delay.ends_with(responses + 19));
+    BOOST_TEST(delay.ends_with(responses + 20));
+}
+
+// Clients that do not send their next requests at once must not delay others again and again.
+BOOST_AUTO_TEST_CASE(becomes_rare_if_it_is_useless) {
+    commit_often(10);
+    int delayed = 0;
+    for (int i = 0; i < 1000; ++i) {
+        // Half of the clients pause.
+        if (wait_for(5)) ++delayed;
+        responses += 5;
+        commit(8ms, 0);
+    }
+    BOOST_TEST(delayed >= 1000 / 65);
+    BOOST_TEST(delayed <= 24);
+
+    // When it becomes useful again, each commit is delayed.
+    while (!wait_for(10)) commit(8ms, 0);
+    for (int i = 0; i < 100; ++i) {
+        commit(8ms, 0);
+        BOOST_TEST(wait_for(10));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(is_useful_if_a_few_clients_are_late) {
+    commit_often(16);
+    for (int i = 0; i < 100; ++i) {
+        BOOST_TEST(wait_for(14));
+        responses += 2;
+        commit(8ms, 0);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::manager
