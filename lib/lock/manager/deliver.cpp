@@ -444,8 +444,10 @@ bool LockManager::Core::delay_commit() {
     if (now < until) {
         commit_delay.start_delay();
         while (now < until && !closing && !failed && !commit_delay.ends_with(deliveries.added())) {
-            delay_over.wait_for(mutex, until - now);
+            // The time of the thread, not of the clock, limits the wait.
+            const bool notified = delay_over.wait_for(mutex, until - now);
             now = clock.now().boot;
+            if (!notified) break;
         }
         commit_delay.stop_delay(deliveries.added());
     }
