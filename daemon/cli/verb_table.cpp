@@ -240,9 +240,9 @@ constexpr VerbRow verb_rows[] = {
      "A daemon that has the store open keeps running. Requires administrator rights.",
      "rocklock db backup /var/backups/locks-1"},
     {"db restore", "DIR", "@json, @quiet", db_restore_verb,
-     "Restores the backup in DIR into the directory that --db names, which must be\n"
-     "new or empty, or into a new store on etcd. When the restored store is first\n"
-     "opened, the sessions and grants of the backup end.",
+     "Restores the backup in DIR into a new store.\n"
+     "The store is a new or empty directory (--db), or on etcd (--store). When it is\n"
+     "first opened, the sessions and grants of the backup end.",
      "rocklock db restore /var/backups/locks-1 --db ./locks"},
     {"bench", "", "@where, @json, @table", bench_verb,
      "Measures how many locks of test resources are acquired and released per second.",

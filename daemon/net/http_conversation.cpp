@@ -230,9 +230,10 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
             auto take_back = [session = self->client_session_, asked] {
                 return session->take_back(asked);
             };
-            self->client_session_->ask(call, asked, [replied, take_back](Result<Reply> reply) {
-                replied(std::move(reply), take_back);
-            });
+            self->client_session_->ask(Call(call), asked,
+                                       [replied, take_back](Result<Reply> reply) {
+                                           replied(std::move(reply), take_back);
+                                       });
         });
     };
     services_.edits->ask(

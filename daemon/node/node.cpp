@@ -45,6 +45,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+// The time that the next manager has to open the store.
+constexpr milliseconds pause_before_free{5'000};
 // The pause before the next attempt to open the store if etcd cannot be reached.
 constexpr milliseconds retry_pause{500};
 // After a handover, the other nodes have this time to become the manager.
@@ -119,7 +121,9 @@ private:
     End serve(Database& database);
     void check_version();
     void let_other_node_lead();
+    void free_later(Database database);
     End stand_by(const ManagerNode& manager);
+    End await_own_end(const ManagerNode& manager);
     void wait_for(const ManagerNode& manager, const std::string& why);
     void follow(const std::stop_token& stop);
     void started();
@@ -138,6 +142,8 @@ private:
     etcd::NodeRegistration registration_;
     // Uses the copy of this node while the node is a standby.
     etcd::Follower follower_;
+    // Frees the store of an earlier term of this node.
+    std::jthread freeing_;
     RateLimiter logged_{milliseconds{10'000}};
 };
 
@@ -154,10 +160,16 @@ Result<void> Node::run() {
 
 // Becomes the manager or a standby, until that ends.
 Node::End Node::play_role() {
+    // Waits until the memory is free.
+    freeing_ = {};
     auto opened = open_served_store(options_, *setup_.log);
     // If a stop was requested meanwhile, the destructor of the database closes it.
     if (signals_.token().stop_requested()) return std::nullopt;
-    if (opened) return serve(*opened);
+    if (opened) {
+        auto end = serve(*opened);
+        if (!end) free_later(*std::move(opened));
+        return end;
+    }
     const auto& error = opened.error();
     if (error.code == ErrorCode::store_in_use && error.manager) return stand_by(*error.manager);
     if (!is_temporary(error.code)) return Result<void>(error);
@@ -228,8 +240,23 @@ void Node::let_other_node_lead() {
                        {{"waited", format_duration(handover_time)}}});
 }
 
+// Frees the memory of the store that another node manages now. With a million locks, this takes
+// more than a second, for which the clients of this node would wait. On one machine, it would also
+// delay the new manager.
+void Node::free_later(Database database) {
+    freeing_ = std::jthread([database = std::move(database)](const std::stop_token& stop) {
+        const auto until = steady_clock::now() + pause_before_free;
+        while (!stop.stop_requested() && steady_clock::now() < until) {
+            std::this_thread::sleep_for(milliseconds{50});
+        }
+    });
+}
+
 // Relays the clients of this node as long as the other node is the manager.
 Node::End Node::stand_by(const ManagerNode& manager) {
+    if (manager.name == options_.etcd.node && manager.address == options_.etcd.address) {
+        return await_own_end(manager);
+    }
     if (manager.address.empty()) {
         wait_for(manager, "it does not accept other nodes (see --peer-listen)");
         return std::nullopt;
@@ -259,6 +286,16 @@ Node::End Node::stand_by(const ManagerNode& manager) {
     started();
     if (failure) return Result<void>(*failure);
     return has_changed ? End() : End(Result<void>());
+}
+
+// Etcd still contains the key `lead` of an earlier term of this node, after a kill or after a time
+// in which this node could not reach etcd. Waits for the end of its lease.
+Node::End Node::await_own_end(const ManagerNode& manager) {
+    set_role(ProcessRole::waiting,
+             "the lease of this node's earlier term as the manager has not ended yet");
+    setup_.manager.notify("READY=1\nSTATUS=waiting for the end of an earlier lease");
+    watch_.await_change(manager, signals_.token());
+    return std::nullopt;
 }
 
 // Waits without serving clients, whose connections stay in the queues of the listening sockets.

@@ -178,7 +178,7 @@ asio::awaitable<std::optional<PeerAdmission::Peer>> PeerAdmission::identify(
         node = Error(ErrorCode::invalid_argument,
                      "the manager is the node " + uses_.dispatcher.remote_users().own_node() +
                          ", and the relay is the node " + (*node)->host.node +
-                         ", which has the same number: give each node a name of its own (--node)");
+                         ", which has the same name: give each node a name of its own (--node)");
     }
     if (!node) log_refusal(address, node.error().message);
     const PrefaceAnswer answer{node.has_value(), std::string(version()),

@@ -493,7 +493,13 @@ void Server::request_stop(const char* reason) {
     // A second signal ends the process immediately. The store is consistent at any time.
     signals_.clear(ignored);
     if (continues_as_standby()) {
-        log().write({LogLevel::warning, "stepped_down", reason, {}});
+        std::vector<LogFact> facts;
+        {
+            const MutexLock lock(mutex_);
+            if (failure_ && failure_->message != reason)
+                facts.emplace_back("error", failure_->message);
+        }
+        log().write({LogLevel::warning, "stepped_down", reason, std::move(facts)});
     } else {
         parts_.setup.manager.notify("STOPPING=1");
         log().write({LogLevel::info, "leaving", std::string("shutting down: ") + reason, {}});

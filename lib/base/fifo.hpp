@@ -15,6 +15,8 @@ public:
     bool empty() const { return ring_.empty(); }
     std::size_t size() const { return ring_.size(); }
     T& front() { return ring_.front(); }
+    // `index` counts from the front.
+    const T& operator[](std::size_t index) const { return ring_[index]; }
 
     void push_back(T element) {
         if (ring_.full()) ring_.set_capacity(ring_.empty() ? min_capacity : 2 * ring_.size());

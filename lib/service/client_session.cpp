@@ -44,7 +44,7 @@ Error client_gone() {
 
 }  // namespace
 
-void ClientSession::ask(Call call, std::uint64_t number, Dispatcher::Done done) {
+void ClientSession::ask(Call&& call, std::uint64_t number, Dispatcher::Done done) {
     {
         MutexLock lock(mutex_);
         asked_[number] = {std::nullopt, opens_with_connection(call.body), may_ask_again(call),

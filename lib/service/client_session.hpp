@@ -58,12 +58,12 @@ public:
 
     // Executes a call of the client. Calls `done` exactly once, on any thread. Only one thread at a
     // time may call ask().
-    void ask(Call call, Dispatcher::Done done) {
+    void ask(Call&& call, Dispatcher::Done done) {
         ask(std::move(call), next_number(), std::move(done));
     }
     // As above, with a number from next_number(). If the call is waiting, cancel() with this number
     // completes the call with `cancelled`.
-    void ask(Call call, std::uint64_t number, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
+    void ask(Call&& call, std::uint64_t number, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
     std::uint64_t next_number() { return ++last_number_; }
     void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
 

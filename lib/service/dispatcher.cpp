@@ -194,7 +194,7 @@ void Dispatcher::search_for_process(Call call, const Caller& caller, Done done,
                  });
 }
 
-std::optional<Ticket> Dispatcher::submit(Call call, const Caller& caller, Done done,
+std::optional<Ticket> Dispatcher::submit(Call&& call, const Caller& caller, Done done,
                                          ProvenSession* proven,
                                          std::function<void(Ticket)> late_ticket) {
     if (options_.observer != nullptr) {
@@ -231,7 +231,7 @@ Dispatcher::Done with_node(std::shared_ptr<const RemoteNode> node, Dispatcher::D
 
 }  // namespace
 
-std::optional<Ticket> Dispatcher::start(Call call, const Caller& caller, Done done,
+std::optional<Ticket> Dispatcher::start(Call&& call, const Caller& caller, Done done,
                                         ProvenSession* proven,
                                         const Result<SessionWatch::FoundProcess>* found) {
     auto binding = prepare(call, caller, proven, found);
@@ -544,7 +544,7 @@ Result<void> Dispatcher::prove(const Call& call, ProvenSession* proven) {
     return std::move(known).error();
 }
 
-Ticket Dispatcher::decide(Request request, Binding binding, Done done) {
+Ticket Dispatcher::decide(Request&& request, Binding&& binding, Done&& done) {
     const bool opens = std::holds_alternative<OpenSession>(request);
     auto completion = [watch = watch_, binding = std::move(binding), opens,
                        done = std::move(done)](Result<Answer>&& answer) {

@@ -166,7 +166,7 @@ inline constexpr std::string_view connection_gone = "its connection has ended";
 // null.
 class Dispatcher {
 public:
-    using Done = std::function<void(Result<Reply>)>;
+    using Done = std::function<void(Result<Reply>&&)>;
 
     Dispatcher(ServerService& service, SessionWatch* watch, DispatcherOptions options)
         : service_(service),
@@ -189,7 +189,7 @@ public:
     //
     // If searches_for_process() returns true, submit() returns no ticket. If the call waits after
     // the process was found, `late_ticket` is called once with the ticket, on any thread.
-    std::optional<Ticket> submit(Call call, const Caller& caller, Done done,
+    std::optional<Ticket> submit(Call&& call, const Caller& caller, Done done,
                                  ProvenSession* proven = nullptr,
                                  std::function<void(Ticket)> late_ticket = {});
     void cancel(Ticket ticket) { service_.cancel(ticket); }
@@ -252,7 +252,7 @@ private:
     // can check the rights that classes give. Returns an error if the call requires administrator
     // rights and no class gives a right that could replace them.
     Result<void> add_rights(CallBody& body, const Caller& caller);
-    std::optional<Ticket> start(Call call, const Caller& caller, Done done, ProvenSession* proven,
+    std::optional<Ticket> start(Call&& call, const Caller& caller, Done done, ProvenSession* proven,
                                 const Result<SessionWatch::FoundProcess>* found = nullptr);
     Result<void> set_principal(CallBody& body, const Caller& caller, Binding& binding);
     Result<void> prove(const Call& call, ProvenSession* proven);
@@ -276,7 +276,7 @@ private:
     void back_up(const std::string& directory, Done done);
     void run_alone(std::function<Result<Reply>()> task, Done done);
     Ticket watch(WatchRequest request, Done done);
-    Ticket decide(Request request, Binding binding, Done done);
+    Ticket decide(Request&& request, Binding&& binding, Done&& done);
 
     ServerService& service_;
     SessionWatch* watch_;

@@ -2,9 +2,10 @@
 // sync makes all waiting commits durable.
 //
 // There is no committer thread. If there is no leader, the next caller of wait() becomes the
-// leader. It takes all queued commits, checks their preconditions in order, writes them together,
-// and syncs if a waiter needs a sync. Then it wakes the waiters whose commits are complete. In an
-// idle store, no work is handed over between threads. In a busy store, many commits share one sync.
+// leader. It takes all queued commits, or as many as fit into one write (Engine::room()), checks
+// their preconditions in order, writes them together, and syncs if a waiter needs a sync. Then it
+// wakes the waiters whose commits are complete. In an idle store, no work is handed over between
+// threads. In a busy store, many commits share one sync.
 //
 //               wait(), no leader
 //     idle ──────────────────────────────► leading: lead()
@@ -21,12 +22,13 @@
 //                                            └─► leading, a parked thread: it needs a sync, or the
 //                                                leader has led rounds_for_others rounds
 //
-// If the writes of an engine take long (Engine::leaves_deferred()), the leader does not lead
-// another round for deferred commits. The engine then requests a call of write_deferred().
+// If the writes of an engine are slow (Engine::leaves_deferred()), the leader does not lead another
+// round for deferred commits, and the state becomes idle. The engine then requests a call of
+// write_deferred().
 //
 // Invariants of each state:
 //   idle      no waiter is parked. If commits are queued, wait() will still be called for at least
-//             one of them, or write_deferred() will be called, and this call will write all of them
+//             one of them, or write_deferred() will be called, and that call writes all of them
 //   leading   exactly one thread uses the engine. The commits up to written_through() are applied
 //             in order
 //   failed    (permanently) the queue is empty, no waiter is parked, and no thread leads again
@@ -77,14 +79,15 @@ public:
         // The size of the keys and values.
         std::size_t bytes = std::numeric_limits<std::size_t>::max();
     };
-    // Returns the limits of write(). A batch that exceeds them is passed alone.
+    // Returns the limits of write(). A batch that exceeds them is passed alone, and the engine must
+    // divide it.
     virtual Room room() const { return {}; }
     // Whether another thread may call sync() while the leader writes or syncs.
     virtual bool syncs_concurrently() const { return false; }
 
     // Returns whether a leader returns when its own commit is done, even if deferred commits are
-    // queued. This is useful if a write takes long, because the caller would wait for another
-    // write.
+    // queued. This is useful if a write is slow, because otherwise the caller of the leader waits
+    // for another write.
     virtual bool leaves_deferred() const { return false; }
     // Called after a leader has left deferred commits in the queue. A thread must call
     // GroupCommit::write_deferred() soon.

@@ -37,12 +37,13 @@ constexpr bool all_differ() {
 }
 static_assert(all_differ(), "two verbs have one number in frames: give one another name");
 
+// The functions that make a body empty, and of the verb with the same index.
 template <std::size_t... index>
-CallBody body_at(std::size_t wanted, std::index_sequence<index...> /*all*/) {
-    CallBody body;
-    ((index == wanted ? static_cast<void>(body.emplace<index>()) : void()), ...);
-    return body;
+constexpr auto make_emplacers(std::index_sequence<index...> /*all*/) {
+    using Emplace = void (*)(CallBody&);
+    return std::array<Emplace, sizeof...(index)>{[](CallBody& body) { body.emplace<index>(); }...};
 }
+constexpr auto emplacers = make_emplacers(std::make_index_sequence<verb_names.size()>());
 
 }  // namespace
 
@@ -83,22 +84,27 @@ std::uint16_t verb_number(const CallBody& body) { return verb_numbers[body.index
 
 namespace {
 
-// Returns an empty call of the verb with this name or number.
+// Makes the call empty, and of the verb with this name or number.
 template <typename Names, typename Name>
-std::optional<Call> call_with(const Names& names, const Name& wanted) {
+bool begin_call_with(const Names& names, const Name& wanted, Call& call) {
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (names[i] != wanted) continue;
-        Call call;
-        call.body = body_at(i, std::make_index_sequence<verb_names.size()>());
-        return call;
+        emplacers[i](call.body);
+        return true;
     }
-    return std::nullopt;
+    return false;
 }
 
 }  // namespace
 
-std::optional<Call> call_named(std::string_view verb) { return call_with(verb_names, verb); }
+std::optional<Call> call_named(std::string_view verb) {
+    std::optional<Call> call(std::in_place);
+    if (!begin_call_with(verb_names, verb, *call)) call.reset();
+    return call;
+}
 
-std::optional<Call> call_numbered(std::uint16_t number) { return call_with(verb_numbers, number); }
+bool begin_call(Call& call, std::uint16_t number) {
+    return begin_call_with(verb_numbers, number, call);
+}
 
 }  // namespace rocklock

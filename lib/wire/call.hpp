@@ -159,9 +159,10 @@ std::string_view verb_name(const CallBody& body);
 std::string_view verb_name_at(std::size_t index);
 // Returns an empty call of the verb, or nullopt if there is no verb with this name.
 std::optional<Call> call_named(std::string_view verb);
-// As verb_name() and call_named(), but for the number of the verb in frames.
+// Returns the number of the verb in frames.
 std::uint16_t verb_number(const CallBody& body);
-std::optional<Call> call_numbered(std::uint16_t number);
+// Gives the call an empty body of the verb with this number. Returns false if there is none.
+bool begin_call(Call& call, std::uint16_t number);
 
 struct ClassList {
     std::vector<LockClass> classes;

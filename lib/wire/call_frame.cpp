@@ -103,10 +103,10 @@ void append_refusal(std::string& out, std::uint64_t number, const Error& error, 
 }
 
 Result<Call> read_call_frame(std::string_view body) {
+    Result<Call> call{Call()};
     Reader reader(body);
     const auto verb = reader.u16();
-    auto call = verb ? call_numbered(*verb) : std::nullopt;
-    if (!call) {
+    if (!verb || !begin_call(*call, *verb)) {
         return Error(ErrorCode::invalid_argument,
                      verb ? "no verb has the number " + std::to_string(*verb)
                           : "a call begins with the number of its verb");
@@ -115,8 +115,8 @@ Result<Call> read_call_frame(std::string_view body) {
     FrameReader members(reader.rest(), true, problem);
     std::visit([&](auto& asked) { describe_call(members, *call, asked); }, call->body);
     members.finish();
-    if (problem.found()) return Error(ErrorCode::invalid_argument, problem.message());
-    return *std::move(call);
+    if (problem.found()) call = Error(ErrorCode::invalid_argument, problem.message());
+    return call;
 }
 
 Result<FrameReply> read_reply_frame(const CallBody& asked, std::string_view body) {

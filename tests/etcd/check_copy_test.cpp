@@ -59,6 +59,22 @@ struct Checked {
 
 BOOST_FIXTURE_TEST_SUITE(a_check_of_a_copy, Checked)
 
+// The manager compacts etcd at a revision after the last commit.
+BOOST_AUTO_TEST_CASE(is_possible_after_the_revision_of_the_copy_was_compacted) {
+    open();
+    etcd::Txn other;
+    other.success.emplace_back(etcd::Put{"another key", "value"});
+    const auto later = client->txn(other, 1s).value().header.revision;
+    client->compact(later, 1s).value();
+    BOOST_TEST((copy->snapshot().position.revision < later));
+    const auto result = check();
+    BOOST_TEST(result.differences == 0U);
+    BOOST_TEST(result.values >= 100U);
+    BOOST_TEST((result.revision >= later));
+    damage(item("k100", 2));
+    BOOST_TEST(check().differences == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(finds_no_difference_in_a_copy_in_memory_and_on_disk) {
     for (const auto& place : {std::string(), directory / "n"}) {
         copy = etcd::Copy::open(place, clock).value();
@@ -131,6 +147,7 @@ BOOST_AUTO_TEST_CASE(begins_again_if_the_revision_was_compacted) {
     const auto behind = etcd::Copy::open("", clock).value();
     etcd::CopyPosition position = copy->position();
     position.revision = 1;
+    position.commit = "an earlier commit";
     behind->write({}, position).value();
     client->compact(cluster.revision(), 1s).value();
     const auto refused = etcd::check_copy(*client, layout, *behind);

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -19,10 +21,11 @@ struct Fixture {
 
     // Commits all responses, in `duration`. `added` responses are added meanwhile.
     void commit(std::chrono::milliseconds duration, std::uint64_t added) {
-        delay.begin(responses, now);
+        const auto completed = responses;
+        delay.begin(now);
         now += duration;
         responses += added;
-        delay.end(responses, now);
+        delay.end(responses, completed, now);
     }
     // Makes the average duration of a commit about 8 ms.
     void commit_often(std::uint64_t each) {
@@ -104,15 +107,20 @@ BOOST_AUTO_TEST_CASE(joins_two_groups_of_clients) {
 // Clients that do not send their next requests at once must not delay others again and again.
 BOOST_AUTO_TEST_CASE(becomes_rare_if_it_is_useless) {
     commit_often(10);
-    int delayed = 0;
-    for (int i = 0; i < 1000; ++i) {
+    std::vector<int> pauses;
+    int pause = 0;
+    while (pauses.size() < 9) {
         // Half of the clients pause.
-        if (wait_for(5)) ++delayed;
+        if (wait_for(5)) {
+            pauses.push_back(std::exchange(pause, 0));
+        } else {
+            ++pause;
+        }
         responses += 5;
         commit(8ms, 0);
     }
-    BOOST_TEST(delayed >= 1000 / 65);
-    BOOST_TEST(delayed <= 24);
+    const std::vector<int> expected = {0, 1, 3, 7, 15, 31, 63, 64, 64};
+    BOOST_TEST(pauses == expected, boost::test_tools::per_element());
 
     // When it becomes useful again, each commit is delayed.
     while (!wait_for(10)) commit(8ms, 0);
@@ -120,6 +128,19 @@ BOOST_AUTO_TEST_CASE(becomes_rare_if_it_is_useless) {
         commit(8ms, 0);
         BOOST_TEST(wait_for(10));
     }
+}
+
+// The size of a commit is limited. The others wait for the next commit, and do not count as
+// answered.
+BOOST_AUTO_TEST_CASE(waits_for_the_clients_that_were_answered) {
+    commit_often(10);
+    responses += 10;
+    delay.begin(now);
+    now += 8ms;
+    delay.end(responses, responses - 4, now);
+    delay.start_delay();
+    BOOST_TEST(!delay.ends_with(responses + 5));
+    BOOST_TEST(delay.ends_with(responses + 6));
 }
 
 BOOST_AUTO_TEST_CASE(is_useful_if_a_few_clients_are_late) {

@@ -24,16 +24,25 @@ constexpr std::chrono::seconds max_handover{15};
 constexpr std::chrono::milliseconds handover_period{50};
 
 // Returns the manager after a handover by the node `before`.
-Result<ClusterNode> next_manager(const std::string& before, const Arguments& arguments) {
+Result<ClusterNode> next_manager(const std::string& before, WallTime asked,
+                                 const Arguments& arguments) {
     const auto until = steady_clock::now() + max_handover;
-    while (steady_clock::now() < until) {
+    bool continues = false;
+    while (!continues && steady_clock::now() < until) {
         // The query fails while the connections of the node are closed.
         const auto list = ask_manager<NodeList>(ListNodes{}, arguments);
         if (list && !list->nodes.empty()) {
             const auto& first = list->nodes.front();
             if (first.role == NodeRole::manager && first.name != before) return first;
+            // The role begins again if no other node has taken it.
+            continues = first.role == NodeRole::manager && first.since > asked;
         }
         std::this_thread::sleep_for(handover_period);
+    }
+    if (continues) {
+        return Error(ErrorCode::resource_in_use,
+                     "no other node has become the manager in time, so the node " + before +
+                         " continues: see the logs of the other nodes");
     }
     return Error(ErrorCode::unreachable,
                  "the node " + before +
@@ -63,9 +72,10 @@ int node_list_verb(const Arguments& arguments) {
 }
 
 int node_yield_verb(const Arguments& arguments) {
+    const WallTime asked = system_clock().now().wall;
     const auto handed_over = ask_manager<HandedOver>(HandOver{}, arguments);
     if (!handed_over) return fail(handed_over.error());
-    const auto manager = next_manager(handed_over->node, arguments);
+    const auto manager = next_manager(handed_over->node, asked, arguments);
     if (!manager) return fail(manager.error());
     if (arguments.has("json")) {
         print(write_value(*manager));
@@ -87,9 +97,11 @@ int node_check_verb(const Arguments& arguments) {
         for (const auto& example : checked->examples) print("  " + printable(example));
     }
     if (checked->differences == 0) return exit_status::done;
-    complain("the copy of the node " + printable(checked->node) +
-             " is damaged: make another node the manager (rocklock node yield), stop this node, "
-             "delete its copy (see --copy) and start it again");
+    complain(
+        "the copy of the node " + printable(checked->node) +
+        " is damaged, or another program has changed keys below the prefix of the store. To load "
+        "the copy again, make another node the manager (rocklock node yield), stop this node, "
+        "delete its copy (see --copy) and start it again");
     return exit_status::internal;
 }
 

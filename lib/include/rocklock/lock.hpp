@@ -526,7 +526,7 @@ enum class Ticket : std::uint64_t {};
 //          fails with that error.
 class ROCKLOCK_API LockService {
 public:
-    using Completion = std::function<void(Result<Answer>)>;
+    using Completion = std::function<void(Result<Answer>&&)>;
     using WatchCompletion = std::function<void(Result<EventPage>)>;
 
     LockService() = default;

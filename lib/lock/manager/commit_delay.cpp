@@ -5,21 +5,20 @@
 namespace rocklock::manager {
 namespace {
 
-// A commit is not delayed if the last one has completed fewer responses.
 constexpr std::uint64_t min_group = 3;
 constexpr std::chrono::milliseconds max_delay{5};
 constexpr std::uint32_t max_pause = 64;
 
 }  // namespace
 
-void CommitDelay::begin(std::uint64_t responses, BootTime now) {
-    group_ = responses - completed_;
-    completed_ = responses;
+void CommitDelay::begin(BootTime now) {
     began_ = now;
     if (pause_left_ > 0) --pause_left_;
 }
 
-void CommitDelay::end(std::uint64_t responses, BootTime now) {
+void CommitDelay::end(std::uint64_t responses, std::uint64_t completed, BootTime now) {
+    group_ = completed - completed_;
+    completed_ = completed;
     commit_takes_ += (now - began_ - commit_takes_) / 8;
     ended_ = now;
     wanted_ = responses + group_;
@@ -38,7 +37,8 @@ void CommitDelay::stop_delay(std::uint64_t responses) {
         return;
     }
     pause_ = std::min(2 * pause_ + 1, max_pause);
-    pause_left_ = pause_;
+    // The commit that follows has already been delayed.
+    pause_left_ = pause_ + 1;
 }
 
 }  // namespace rocklock::manager

@@ -1,15 +1,18 @@
 // Delays a commit until more requests can share it.
 //
-// If a commit takes long, the clients that it has answered send their next requests while the next
-// commit is already in progress. These clients then share one commit, and all others share the
-// next. Each commit contains only half of the requests, although a commit of all of them would take
-// hardly longer. A short delay before a commit lets these clients catch up, so that all of them
-// share one commit.
+// If a commit takes a long time, the clients that it has answered send their next requests while
+// the next commit is already in progress. These clients then share one commit, and all others share
+// the next. Each commit contains only half of the requests, although a commit of all of them would
+// take little longer. A short delay before a commit lets these clients catch up, so that all of
+// them share one commit.
 //
-// The delay ends when as many responses have been added as the last commit has completed. It is
-// limited to a part of the duration of a commit. If a delay has reached its limit, because the
-// clients do not send their next requests at once, the next commits are not delayed: after each
-// such delay in a row, twice as many as before.
+// The delay ends when as many responses have been added as the last commit has completed. It is at
+// most half of the mean duration of a commit, and never longer than 5 ms, from the end of the last
+// commit. A commit is not delayed if the last one has completed fewer than three responses.
+//
+// If more than an eighth of the responses are missing at the end of a delay, because the clients do
+// not send their next requests at once, the next commits are not delayed: one after the first such
+// delay in a row, then 3, 7, 15, 31, 63, and then 64 each time.
 #pragma once
 
 #include <chrono>
@@ -21,14 +24,14 @@ namespace rocklock::manager {
 
 // The numbers of responses are totals since the start of the manager.
 //
-// Threads: one at a time.
+// Threads: one thread, or several that hold a mutex of the caller.
 class CommitDelay {
 public:
-    // Records that a commit begins. It completes all responses up to number `responses`.
-    void begin(std::uint64_t responses, BootTime now);
-    // Records that this commit has ended. `responses` is the number of responses that were added
-    // until now.
-    void end(std::uint64_t responses, BootTime now);
+    // Records that a commit begins.
+    void begin(BootTime now);
+    // Records that this commit has ended. Until now, `responses` responses were added, and the
+    // commits of the first `completed` of them are done.
+    void end(std::uint64_t responses, std::uint64_t completed, BootTime now);
 
     // Returns the time until which the next commit should wait for further responses. If it is not
     // later than `now`, the commit should begin.
@@ -42,13 +45,13 @@ public:
 
 private:
     std::uint64_t completed_ = 0;
-    // The number of responses of the current or last commit.
+    // The number of responses that the last commit has completed.
     std::uint64_t group_ = 0;
     // The number of responses for which the next commit waits.
     std::uint64_t wanted_ = 0;
     BootTime began_{};
     BootTime ended_{};
-    // The mean duration of about the last eight commits.
+    // The exponential moving average of the durations of commits, with the weight 1/8.
     std::chrono::nanoseconds commit_takes_{};
     bool delaying_ = false;
     // The number of commits that are not delayed after an unsuccessful delay, and how many of them

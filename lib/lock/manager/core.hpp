@@ -244,7 +244,7 @@ struct LockManager::Core {
     void answer_all(const Error& error, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     // Whether the manager's thread or flush() delivers the response.
     enum class DeliveryBy : std::uint8_t { by_thread, by_flush };
-    Ticket submit(Request request, LockService::Completion done, DeliveryBy delivery_by)
+    Ticket submit(Request&& request, LockService::Completion done, DeliveryBy delivery_by)
         ROCKLOCK_EXCLUDES(mutex);
     std::optional<std::chrono::milliseconds> flush() ROCKLOCK_EXCLUDES(mutex);
     void commit_here(const CommitDependency& last, const CommitDependency& synced)

@@ -21,7 +21,7 @@ constexpr std::size_t refusals_at_once = 64;
 
 // ---- Asynchronous calls ----
 
-Ticket LockManager::Core::submit(Request request, LockService::Completion done,
+Ticket LockManager::Core::submit(Request&& request, LockService::Completion done,
                                  DeliveryBy delivery_by) {
     if (auto error = not_ours()) {
         done(*std::move(error));
@@ -451,7 +451,7 @@ bool LockManager::Core::delay_commit() {
         }
         commit_delay.stop_delay(deliveries.added());
     }
-    commit_delay.begin(deliveries.added(), now);
+    commit_delay.begin(now);
     return true;
 }
 
@@ -482,7 +482,7 @@ std::optional<BootTime> LockManager::Core::work() {
     [[maybe_unused]] const auto synced = durable(durable_last);
     if (grouped) {
         MutexLock lock(mutex);
-        commit_delay.end(deliveries.added(), clock.now().boot);
+        commit_delay.end(deliveries.added(), deliveries.completed(storage), clock.now().boot);
     }
     const bool notified = notify_flusher_if_any();
     if (!notified) deliver_done();

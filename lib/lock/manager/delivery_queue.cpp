@@ -19,6 +19,15 @@ void DeliveryQueue::end() {
     if (committing_.size() < size_at_begin_) last_group_ = size_at_begin_ - committing_.size();
 }
 
+std::uint64_t DeliveryQueue::completed(const Storage& storage) const {
+    std::uint64_t waiting = 0;
+    while (waiting < committing_.size() &&
+           !committing_[committing_.size() - 1 - waiting].dependency.done(storage)) {
+        ++waiting;
+    }
+    return added_ - waiting;
+}
+
 std::optional<Delivery> DeliveryQueue::take(const Storage& storage, std::size_t* max_ready) {
     ROCKLOCK_ASSERT(delivering_);
     std::optional<Delivery> delivery;

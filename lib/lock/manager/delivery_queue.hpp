@@ -55,6 +55,8 @@ public:
     }
     // Returns how often add_committing() was called.
     std::uint64_t added() const { return added_; }
+    // Returns how many of these deliveries depend on commits that are done.
+    std::uint64_t completed(const Storage& storage) const;
 
     bool empty() const { return ready_.empty() && committing_.empty(); }
     bool has_ready() const { return !ready_.empty(); }

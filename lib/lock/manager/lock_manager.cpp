@@ -155,7 +155,7 @@ Ticket LockManager::submit(Request request, Completion done) {
     return core_->submit(std::move(request), std::move(done), Core::DeliveryBy::by_thread);
 }
 
-Ticket LockManager::enqueue(Request request, Completion done) {
+Ticket LockManager::enqueue(Request&& request, Completion done) {
     return core_->submit(std::move(request), std::move(done), Core::DeliveryBy::by_flush);
 }
 

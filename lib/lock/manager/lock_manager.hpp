@@ -91,7 +91,7 @@ public:
     ~LockManager() override;
 
     Ticket submit(Request request, Completion done) override;
-    Ticket enqueue(Request request, Completion done) override;
+    Ticket enqueue(Request&& request, Completion done) override;
     std::optional<std::chrono::milliseconds> flush() override;
     void on_flush_needed(std::function<void()> notify) override;
     void cancel(Ticket ticket) override;

@@ -21,7 +21,7 @@ class ServerService : public LockService {
 public:
     // As submit(), but some responses are delivered only by the next call of flush(). Many requests
     // can then share one commit, and no switch of threads is needed.
-    virtual Ticket enqueue(Request request, Completion done) {
+    virtual Ticket enqueue(Request&& request, Completion done) {
         return submit(std::move(request), std::move(done));
     }
     // Delivers the responses to enqueued requests. The server calls flush() after it has read the

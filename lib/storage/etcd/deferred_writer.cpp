@@ -1,13 +1,12 @@
 #include "storage/etcd/deferred_writer.hpp"
 
 #include <chrono>
-#include <stop_token>
 #include <utility>
 
 namespace rocklock::etcd {
 namespace {
 
-// The time for which another write can take the commits along.
+// Within this time, another write can include the commits.
 constexpr std::chrono::milliseconds pause_before_write{5};
 
 }  // namespace

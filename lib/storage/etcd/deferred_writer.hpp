@@ -1,11 +1,12 @@
-// Writes the deferred commits that no other write has taken along.
+// Writes the deferred commits that no other write has included.
 //
-// A write of a store on etcd takes long, so its leader returns when its own commit is done, even if
-// deferred commits were queued meanwhile (Engine::leaves_deferred()). Usually, the next write
-// contains them. Otherwise, this thread writes them after a few milliseconds.
+// A write to etcd takes a long time. The leader of the group commit therefore returns when its own
+// commit is done, even if deferred commits were queued meanwhile (Engine::leaves_deferred()).
+// Usually, the next write contains them. Otherwise, this thread writes them 5 ms after request().
 #pragma once
 
 #include <functional>
+#include <stop_token>
 #include <thread>
 
 #include "base/mutex.hpp"
@@ -24,7 +25,8 @@ public:
 
     // Requests a call of `write` soon.
     void request();
-    // Ends the thread, and waits for it.
+    // Ends the thread, and waits for it. A request that was not yet executed is discarded: close
+    // the group commit before, which writes the queue.
     void stop();
 
 private:

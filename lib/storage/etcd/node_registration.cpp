@@ -43,7 +43,9 @@ void NodeRegistration::keep_registered(const std::stop_token& stop) {
     const auto period = std::chrono::duration_cast<milliseconds>(ttl_) / 3;
     while (!stop.stop_requested()) {
         bool registered = renew();
+        const bool lacks_key = registered && lost_key();
         MutexLock lock(mutex_);
+        if (lacks_key) written_ = false;
         if (registered && !written_) {
             const auto record = record_;
             written_ = true;
@@ -74,6 +76,18 @@ bool NodeRegistration::renew() {
     const MutexLock lock(mutex_);
     written_ = false;
     return true;
+}
+
+// The key is also deleted if another node with the same name has registered itself and ended.
+bool NodeRegistration::lost_key() {
+    std::string key;
+    {
+        const MutexLock lock(mutex_);
+        if (!written_) return false;
+        key = layout_.node(record_.node);
+    }
+    const auto found = client_.range({.key = std::move(key)}, registration_timeout);
+    return found && found->first() == nullptr;
 }
 
 bool NodeRegistration::write(const NodeRecord& record) {

@@ -34,6 +34,7 @@ public:
 private:
     void keep_registered(const std::stop_token& stop);
     bool renew();
+    bool lost_key();
     bool write(const NodeRecord& record);
 
     Client& client_;

@@ -7,7 +7,7 @@
 // that revision. Because that revision changes only `lead`, no deletion of a value is removed with
 // it (apply_changes.cpp).
 //
-// If the database nevertheless exceeds its quota, etcd refuses all commits, also releases. The
+// If the database nevertheless exceeds its quota, etcd refuses all commits, including releases. The
 // store therefore accepts no growth above 85 percent of the quota.
 //
 // The manager sends its transactions to etcd's leader, to which any other member would forward
@@ -64,7 +64,7 @@ public:
     void wrote(std::uint64_t bytes) { written_ += bytes; }
 
     // Finds etcd's leader, measures the database and compacts its history, if it is time. Errors of
-    // etcd are ignored: both are tried again.
+    // etcd are ignored: the actions are repeated later.
     void step(std::chrono::steady_clock::time_point now);
 
     // Returns the last measurement.

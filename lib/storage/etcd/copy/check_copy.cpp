@@ -77,16 +77,30 @@ private:
     CopyCheck check_;
 };
 
+// Returns a revision at which etcd contains the values of the copy. The revision of the copy is not
+// sufficient: without later commits, etcd can have compacted it.
+Result<Revision> revision_of(Client& client, const Layout& layout, const CopyPosition& position,
+                             const ReadSettings& settings) {
+    const auto commit = client.range({.key = layout.commit()}, settings.timeout);
+    if (!commit) return commit.error();
+    const auto* const found = commit->first();
+    const bool is_last = position.commit.has_value() == (found != nullptr) &&
+                         (found == nullptr || found->value == *position.commit);
+    return is_last ? commit->header.revision : position.revision;
+}
+
 Result<CopyCheck> check_once(Client& client, const Layout& layout, const CopySnapshot& copy,
                              const ReadSettings& settings) {
+    const auto revision = revision_of(client, layout, copy.position, settings);
+    if (!revision) return revision.error();
     Comparison comparison(*copy.values);
     const auto compare = [&](Family family, const std::vector<Write>& values) {
         return comparison.compare(family, values);
     };
-    const auto read = read_values(client, layout, copy.position.revision, compare, settings);
+    const auto read = read_values(client, layout, *revision, compare, settings);
     if (!read) return read.error();
     auto check = comparison.finish();
-    if (check) check->revision = copy.position.revision;
+    if (check) check->revision = *revision;
     return check;
 }
 

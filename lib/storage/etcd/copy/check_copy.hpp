@@ -42,9 +42,9 @@ struct CopyCheck {
     std::vector<CopyDifference> examples;
 };
 
-// Compares all values of the copy with those of etcd at the revision of the copy. The copy can be
-// changed meanwhile. If etcd compacts that revision before all values were read, the check begins
-// again at a newer revision, at most three times.
+// Compares all values of the copy with those of etcd at a revision with the same last commit. The
+// copy can be changed meanwhile. If etcd compacts that revision before all values were read, the
+// check begins again at a newer revision, at most three times.
 //
 // Errors: as Client; precondition_failed if each revision was compacted, because etcd has deleted
 //         its history faster than it can be read; those of Snapshot; closing if a stop was
