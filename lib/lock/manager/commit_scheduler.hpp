@@ -13,6 +13,7 @@
 #include <rocklock/clock.hpp>
 #include <rocklock/storage/storage.hpp>
 
+#include "lock/manager/commit_delay.hpp"
 #include "lock/manager/commit_dependency.hpp"
 #include "lock/table/lock_table.hpp"
 
@@ -74,6 +75,9 @@ public:
     void note_deferred(BootTime now) {
         if (!deferred_since_) deferred_since_ = now;
     }
+    // The delays of the commits of the manager's thread.
+    CommitDelay& delay() { return delay_; }
+
     // Returns the time for which flush() may leave the deferred commits unwritten; zero if they
     // must be written now. Returns nullopt if there are no deferred commits.
     std::optional<std::chrono::milliseconds> may_defer_for(BootTime now);
@@ -99,6 +103,7 @@ private:
     // thread syncs.
     std::chrono::nanoseconds sync_takes_{};
     BootTime slow_until_{};
+    CommitDelay delay_;
     // The time since which deferred commits may be in the queue.
     std::optional<BootTime> deferred_since_;
 };

@@ -35,7 +35,6 @@
 #include "base/mutex.hpp"
 #include "base/parker.hpp"
 #include "base/timings.hpp"
-#include "lock/manager/commit_delay.hpp"
 #include "lock/manager/commit_scheduler.hpp"
 #include "lock/manager/delivery_queue.hpp"
 #include "lock/manager/event_stream.hpp"
@@ -111,11 +110,14 @@ struct Schedule {
     // up.
     unsigned served_in_a_row = 0;
     // Set if the manager's thread has made a decision. The thread must then make the decision
-    // durable itself, because no other thread does.
+    // durable itself, because no other thread does. Also set if one write was not sufficient for
+    // this.
     bool decided_by_time = false;
     // Whether the last flush() has delivered only responses that need no commit. The next flush()
     // then commits.
     bool delivered_first = false;
+    // Notified when the delay of a commit ends (CommitDelay).
+    CondVar delay_over;
     // Decides when the table is audited, in debug and sanitizer builds.
     TableAudit audit;
 };
@@ -164,9 +166,6 @@ struct LockManager::Core {
     std::uint64_t next_ticket ROCKLOCK_GUARDED_BY(mutex) = 1;
     manager::CommitScheduler commits ROCKLOCK_GUARDED_BY(mutex);
     manager::DeliveryQueue deliveries ROCKLOCK_GUARDED_BY(mutex);
-    // The delay before a commit of the manager's thread. `delay_over` is notified when it ends.
-    manager::CommitDelay commit_delay ROCKLOCK_GUARDED_BY(mutex);
-    CondVar delay_over;
     manager::StallGate stalls ROCKLOCK_GUARDED_BY(mutex);
     manager::Schedule schedule ROCKLOCK_GUARDED_BY(mutex);
     BootTime last_decided ROCKLOCK_GUARDED_BY(mutex){};

@@ -87,7 +87,7 @@ void LockManager::Core::decide_and_register(const Event& event, Ticket ticket,
         to->done = std::move(done);
         pending.insert(ticket, std::move(to));
     }
-    if (commit_delay.ends_with(deliveries.added())) delay_over.notify_one();
+    if (commits.delay().ends_with(deliveries.added())) schedule.delay_over.notify_one();
     after.deliver = !deliveries.empty();
     // Without the background thread, tick() delivers.
     if (delivery_by == DeliveryBy::by_flush) after.deliver = false;
@@ -440,18 +440,19 @@ bool LockManager::Core::delay_commit() {
     MutexLock lock(mutex);
     if (!deliveries.has_committing() || !commits.sync_is_pending()) return false;
     auto now = clock.now().boot;
-    const auto until = commit_delay.delay_until(deliveries.added(), now);
+    const auto until = commits.delay().delay_until(deliveries.added(), now);
     if (now < until) {
-        commit_delay.start_delay();
-        while (now < until && !closing && !failed && !commit_delay.ends_with(deliveries.added())) {
+        commits.delay().start_delay();
+        while (now < until && !closing && !failed &&
+               !commits.delay().ends_with(deliveries.added())) {
             // The time of the thread, not of the clock, limits the wait.
-            const bool notified = delay_over.wait_for(mutex, until - now);
+            const bool notified = schedule.delay_over.wait_for(mutex, until - now);
             now = clock.now().boot;
             if (!notified) break;
         }
-        commit_delay.stop_delay(deliveries.added());
+        commits.delay().stop_delay(deliveries.added());
     }
-    commit_delay.begin(now);
+    commits.delay().begin(now);
     return true;
 }
 
@@ -467,22 +468,26 @@ std::optional<BootTime> LockManager::Core::work() {
         MutexLock lock(mutex);
         const bool own = std::exchange(schedule.decided_by_time, false) || !options.background;
         const bool awaited = deliveries.has_committing() || watched;
-        if (defer_is_over() || own) last = commits.all_deferred();
+        const bool complete = defer_is_over() || own;
+        if (complete) last = commits.all_deferred();
         if (awaited) last = commits.all_written();
         // This is necessary even with Durability::written, because decisions that use numbers
         // beyond the durable reservation are synced.
         if (awaited || own) durable_last = commits.all_durable();
         // The responses of one write are delivered before the next write.
         const CommitNumber most = storage.one_write_through();
+        const bool exceeds = std::max(last.number, durable_last.number) > most;
         last.number = std::min(last.number, most);
         durable_last.number = std::min(durable_last.number, most);
         durable_last.kept = std::min(durable_last.kept, most);
+        // The next round of this thread then writes the rest.
+        schedule.decided_by_time = complete && exceeds;
     }
     [[maybe_unused]] const auto written = durable(last);
     [[maybe_unused]] const auto synced = durable(durable_last);
     if (grouped) {
         MutexLock lock(mutex);
-        commit_delay.end(deliveries.added(), deliveries.completed(storage), clock.now().boot);
+        commits.delay().end(deliveries.added(), deliveries.completed(storage), clock.now().boot);
     }
     const bool notified = notify_flusher_if_any();
     if (!notified) deliver_done();
@@ -497,7 +502,9 @@ std::optional<BootTime> LockManager::Core::work() {
         next = std::min(next.value_or(BootTime::max()), schedule.trim_wake);
     }
     // If the server flushes, it calls the thread again for deliveries that are not durable yet.
-    if ((!notified && !deliveries.empty()) || more) return last_decided;
+    if ((!notified && !deliveries.empty()) || more || schedule.decided_by_time) {
+        return last_decided;
+    }
     if (timeout) next = std::min(next.value_or(BootTime::max()), *timeout);
     if (schedule.defer_until) {
         next = std::min(next.value_or(BootTime::max()), *schedule.defer_until);
