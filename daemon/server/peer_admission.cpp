@@ -175,10 +175,13 @@ asio::awaitable<std::optional<PeerAdmission::Peer>> PeerAdmission::identify(
     auto certificate = channel.peer_certificate();
     auto node = access_.nodes.find(certificate, *preface);
     if (node && uses_.dispatcher.remote_users().is_here(user_of_node((*node)->number, 0))) {
+        // The number of a node is computed from its name.
+        const auto& own = uses_.dispatcher.remote_users().own_node();
+        const auto& other = (*node)->host.node;
         node = Error(ErrorCode::invalid_argument,
-                     "the manager is the node " + uses_.dispatcher.remote_users().own_node() +
-                         ", and the relay is the node " + (*node)->host.node +
-                         ", which has the same name: give each node a name of its own (--node)");
+                     "the manager is the node " + own + ", and the relay is the node " + other +
+                         ", which has the same " + (own == other ? "name" : "number") +
+                         ": give each node a name of its own (--node)");
     }
     if (!node) log_refusal(address, node.error().message);
     const PrefaceAnswer answer{node.has_value(), std::string(version()),

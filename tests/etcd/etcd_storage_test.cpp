@@ -181,6 +181,8 @@ BOOST_AUTO_TEST_CASE(writes_deferred_batches_without_another_commit) {
         while (!ended) {
             last = store->enqueue(put("deferred", value(1)), Durability::deferred);
             BOOST_TEST(store->wait(last, Durability::deferred).has_value());
+            // The queue must not grow without limit.
+            std::this_thread::sleep_for(200us);
         }
         other.join();
         const auto until = std::chrono::steady_clock::now() + 10s;

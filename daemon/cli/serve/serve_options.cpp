@@ -10,7 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/duration_text.hpp"
 #include "daemon/cli/etcd_settings.hpp"
 #include "daemon/cli/manager_choice.hpp"
 #include "daemon/cli/serve/user_limits.hpp"
@@ -214,15 +213,17 @@ Result<void> read_etcd(const Settings& settings, ServerOptions& options) {
     const auto ttl = settings.duration("lead-ttl", "3s");
     if (!ttl) return ttl.error();
     if (*ttl < std::chrono::seconds{2} || *ttl > std::chrono::minutes{1}) {
-        return Error(ErrorCode::invalid_argument,
-                     "lead-ttl is " + format_duration(*ttl) + ": it must be 2s to 60s");
+        return Error(
+            ErrorCode::invalid_argument,
+            "lead-ttl is " + settings.get("lead-ttl", "3s").value + ": it must be 2s to 60s");
     }
     etcd.lead_ttl = *ttl;
     const auto timeout = settings.duration("etcd-timeout", "10s");
     if (!timeout) return timeout.error();
     if (*timeout < std::chrono::seconds{1}) {
-        return Error(ErrorCode::invalid_argument,
-                     "etcd-timeout is " + format_duration(*timeout) + ": it must be at least 1s");
+        return Error(ErrorCode::invalid_argument, "etcd-timeout is " +
+                                                      settings.get("etcd-timeout", "10s").value +
+                                                      ": it must be at least 1s");
     }
     etcd.timeout = *timeout;
     if (auto done = read_etcd_use(settings, etcd); !done) return done;

@@ -113,7 +113,7 @@ class Identity(Cluster):
         self.etcd()
         first = self.node("a")
         second = self.node("b", "--node", "a", ready=False)
-        second.wait_for("which has the same number")
+        second.wait_for("which has the same name")
         self.acquire_at(first, "x")
 
 
@@ -252,8 +252,13 @@ class Start(Cluster):
                 (("--store", "etcd://127.0.0.1:1", "--db", "x"), "only one of them"),
                 (("--store", "etcd://127.0.0.1:1", "--memory"), "only one of them"),
                 (("--store", "etcd://127.0.0.1:1", "--relay", "127.0.0.1:2"), "both set"),
-                (("--store", "etcd://127.0.0.1:1", "--lead-ttl", "1s"), "2 s to 60 s"),
-                (("--store", "etcd://127.0.0.1:1", "--etcd-password-file", "absent"), "cannot be read")):
+                (("--store", "etcd://127.0.0.1:1", "--lead-ttl", "1s"), "lead-ttl is 1s: it must be 2s to 60s"),
+                (("--store", "etcd://127.0.0.1:1", "--etcd-timeout", "10ms"), "etcd-timeout is 10ms: it must be at least 1s"),
+                (("--store", "etcd://127.0.0.1:1", "--etcd-ca", "x"), "append ?tls to store"),
+                (("--store", "etcd://127.0.0.1:1", "--etcd-user", "ann"), "must be given together"),
+                (("--store", "etcd://127.0.0.1:1", "--etcd-password-file", "absent"), "must be given together"),
+                (("--store", "etcd://127.0.0.1:1", "--etcd-user", "ann", "--etcd-password-file", "absent"),
+                 "cannot be read")):
             done = self.rocklock("serve", "--socket", self.folder / "s", *words)
             self.assertNotEqual(done.returncode, 0, words)
             self.assertIn(reason, done.stderr)
