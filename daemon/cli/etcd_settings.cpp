@@ -22,13 +22,13 @@ Result<std::string> read_etcd_url(const Settings& settings) {
 
 Result<void> read_etcd_access(const Settings& settings, EtcdOptions& etcd) {
     const auto url = settings.get("store", "").value;
+    if (url.empty()) return {};
     const bool tls = url.ends_with("?tls");
     for (const char* name : {"etcd-cert", "etcd-key", "etcd-ca"}) {
-        if (tls || url.empty() || settings.get(name, "").value.empty()) continue;
+        if (tls || settings.get(name, "").value.empty()) continue;
         return Error(ErrorCode::invalid_argument,
                      std::string(name) + " has an effect only with TLS: append ?tls to store");
     }
-    if (url.empty()) return {};
     const bool has_user = !settings.get("etcd-user", "").value.empty();
     if (has_user == settings.get("etcd-password-file", "").value.empty()) {
         return Error(ErrorCode::invalid_argument,

@@ -160,8 +160,6 @@ Result<void> Node::run() {
 
 // Becomes the manager or a standby, until that ends.
 Node::End Node::play_role() {
-    // Waits until the memory is free.
-    freeing_ = {};
     auto opened = open_served_store(options_, *setup_.log);
     // If a stop was requested meanwhile, the destructor of the database closes it.
     if (signals_.token().stop_requested()) return std::nullopt;
@@ -242,7 +240,7 @@ void Node::let_other_node_lead() {
 
 // Frees the memory of the store that another node manages now. With a million locks, this takes
 // more than a second, for which the clients of this node would wait. On one machine, it would also
-// delay the new manager.
+// delay the new manager. If this node ends another term before, waits until the memory is free.
 void Node::free_later(Database database) {
     freeing_ = std::jthread([database = std::move(database)](const std::stop_token& stop) {
         const auto until = steady_clock::now() + pause_before_free;

@@ -226,8 +226,8 @@ public:
     // (see failure()). Always returns true for `deferred`, which requires nothing. Never blocks.
     virtual bool done(CommitNumber number, Durability durability) const = 0;
 
-    // Returns the last commit that one write of the queue would contain now. It is not the last one
-    // in the queue if the size of a write is limited. Returns the greatest number if it is not.
+    // Returns the last commit that one write of the queue would contain now, which can be before
+    // the end of the queue. If the size of a write is not limited, returns the greatest number.
     virtual CommitNumber one_write_through() const {
         return std::numeric_limits<CommitNumber>::max();
     }
