@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(writes_deferred_batches_without_another_commit) {
     for (int round = 0; round < 20; ++round) {
         std::atomic<bool> ended = false;
         std::thread other([&] {
-            for (int i = 0; i < 20; ++i) {
+            for (int i = 0; i < 500; ++i) {
                 ROCKLOCK_ASSERT(store->commit(put("durable", value(1))).has_value());
             }
             ended = true;
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(writes_deferred_batches_without_another_commit) {
             last = store->enqueue(put("deferred", value(1)), Durability::deferred);
             BOOST_TEST(store->wait(last, Durability::deferred).has_value());
             // The queue must not grow without limit.
-            std::this_thread::sleep_for(200us);
+            std::this_thread::sleep_for(20us);
         }
         other.join();
         const auto until = std::chrono::steady_clock::now() + 10s;
