@@ -6,7 +6,9 @@ CHECK is a name such as `layers` or `clang_tidy`. By default, all checks are run
 """
 
 import argparse
+import contextlib
 import os
+import pathlib
 import sys
 import traceback
 
@@ -74,6 +76,18 @@ def run(tree, checks):
     sys.exit(1 if failed else 0)
 
 
+def yield_to_other_tests():
+    """Lowers the priority of this process and its children.
+
+    The checks take minutes of all cores, and other tests, some of which measure times, run at the same
+    time. The scheduler first divides the time between sessions, if it groups processes by them
+    (autogroup), and then between the processes of a session.
+    """
+    os.nice(10)
+    with contextlib.suppress(OSError):
+        pathlib.Path("/proc/self/autogroup").write_text("10", encoding="ascii")
+
+
 def name_of(check):
     return check.__name__.removeprefix("check_")
 
@@ -89,6 +103,7 @@ def main():
     unknown = set(arguments.check) - {name_of(check) for check in CHECKS}
     if unknown:
         parser.error("there is no check " + ", ".join(sorted(unknown)) + "; see --help")
+    yield_to_other_tests()
     run(Tree(arguments.root, arguments.build),
         [check for check in CHECKS if not arguments.check or name_of(check) in arguments.check])
 

@@ -206,8 +206,8 @@ public:
     // have to write commits that other threads have queued.
     //
     // If `durability` is deferred, wait() does not wait for a sync. It writes the queue, unless
-    // another thread will do so: a thread that is writing now, or the caller of a queued commit
-    // that is not deferred.
+    // another thread will do so: one that is writing now, the caller of a queued commit that is not
+    // deferred, or (on etcd) a thread of the store.
     //
     // Errors: io_error, no_space, corrupt, closing; store_in_use in a child of the process that
     //         opened the store; not_the_manager if another process has taken over the store. A
