@@ -15,6 +15,7 @@
 #include <rocklock/version.hpp>
 
 #include "base/duration_text.hpp"
+#include "daemon/node/client_refuser.hpp"
 #include "daemon/node/etcd_monitor.hpp"
 #include "daemon/node/node_cluster.hpp"
 #include "daemon/node/node_metrics.hpp"
@@ -142,12 +143,15 @@ private:
     etcd::NodeRegistration registration_;
     // Uses the copy of this node while the node is a standby.
     etcd::Follower follower_;
+    // Exists while the store cannot be opened.
+    std::optional<ClientRefuser> refuser_;
     // Frees the store of an earlier term of this node.
     std::jthread freeing_;
     RateLimiter logged_{milliseconds{10'000}};
 };
 
 Result<void> Node::run() {
+    set_role(ProcessRole::waiting, "this node connects to etcd");
     while (!signals_.token().stop_requested()) {
         auto end = play_role();
         signals_.set_waiting(true);
@@ -164,14 +168,21 @@ Node::End Node::play_role() {
     // If a stop was requested meanwhile, the destructor of the database closes it.
     if (signals_.token().stop_requested()) return std::nullopt;
     if (opened) {
+        refuser_.reset();
         auto end = serve(*opened);
         if (!end) free_later(*std::move(opened));
         return end;
     }
     const auto& error = opened.error();
-    if (error.code == ErrorCode::store_in_use && error.manager) return stand_by(*error.manager);
+    if (error.code == ErrorCode::store_in_use && error.manager) {
+        refuser_.reset();
+        return stand_by(*error.manager);
+    }
     if (!is_temporary(error.code)) return Result<void>(error);
     set_role(ProcessRole::waiting, "the store cannot be opened yet: " + error.message);
+    if (!refuser_) {
+        refuser_.emplace(*setup_.listeners, report_.role(), options_.relay_timeout);
+    }
     if (logged_.let_through(steady_clock::now()) > 0) {
         setup_.log->write({LogLevel::warning,
                            "store_unreachable",

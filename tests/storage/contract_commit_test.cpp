@@ -166,7 +166,8 @@ BOOST_AUTO_TEST_CASE(increment_counters_on_disk_without_a_lost_update,
 // Waits for the write of a commit by a thread of the store. Only a store on etcd has such a thread:
 // in the others, a caller of wait() has already written the commit.
 bool is_written_soon(Store& store, Kind kind, CommitNumber number) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(kind == Kind::etcd ? 20 : 0);
+    const auto limit =
+        std::chrono::steady_clock::now() + std::chrono::seconds(kind == Kind::etcd ? 20 : 0);
     while (!store->done(number, Durability::written)) {
         if (std::chrono::steady_clock::now() >= limit) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

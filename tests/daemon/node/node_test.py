@@ -233,6 +233,19 @@ class Start(Cluster):
         self.wait_for_manager(node)
         self.acquire_at(node, "x")
 
+    def test_clients_of_a_node_without_etcd_get_the_reason(self):
+        self.etcd()
+        self.members[0].kill()
+        node = self.node("a", "--relay-timeout", "1s", ready=False)
+        node.wait_for("the store cannot be opened yet")
+        for words in (("status",), ("ls",), ("run", "x", "--", "true")):
+            refused = self.at(node, *words)
+            self.assertNotEqual(refused.returncode, 0, words)
+            self.assertIn("the store cannot be opened yet: cannot connect to etcd at", refused.stderr, words)
+        self.members[0].start()
+        self.wait_for_manager(node)
+        self.acquire_at(node, "x")
+
     def test_three_members_survive_the_loss_of_one(self):
         self.etcd(3)
         node = self.node("a")
