@@ -34,8 +34,9 @@ constexpr OptionRow rows[] = {
      "forward the requests of all clients to the manager at this address, and open no store",
      "serve"},
     {"relay-timeout", "DURATION",
-     "for a relay: if the manager cannot be reached, the maximum time for which a new client waits "
-     "for it (default: 5s)",
+     "for a relay or a node: if the manager or etcd cannot be reached, the maximum time for which "
+     "a "
+     "new client waits, before it is refused with the reason (default: 5s)",
      "serve"},
     {"node", "NAME",
      "name that the relay sends to the manager for this host if no certificates are used (default: "

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -52,6 +53,9 @@ constexpr milliseconds pause_before_free{5'000};
 constexpr milliseconds retry_pause{500};
 // After a handover, the other nodes have this time to become the manager.
 constexpr milliseconds handover_time{5'000};
+// If the manager has ended, nodes with a current copy have this time to take over before a node
+// that still loads its copy.
+constexpr milliseconds head_start{1'000};
 
 // Returns whether opening the store can succeed later without a change by an administrator.
 bool is_temporary(ErrorCode code) {
@@ -110,7 +114,8 @@ public:
           watch_(*etcd_.client, etcd_.layout),
           registration_(*etcd_.client, etcd_.layout, record_of(options),
                         std::chrono::ceil<std::chrono::seconds>(options.etcd.lead_ttl)),
-          follower_(*etcd_.client, etcd_.layout, options.etcd.copy) {}
+          follower_(*etcd_.client, etcd_.layout, options.etcd.copy,
+                    [this](bool current) { set_current(current); }) {}
 
     Result<void> run();
 
@@ -127,6 +132,8 @@ private:
     End await_own_end(const ManagerNode& manager);
     void wait_for(const ManagerNode& manager, const std::string& why);
     void follow(const std::stop_token& stop);
+    void set_current(bool current);
+    void let_current_node_lead();
     void started();
     void set_role(ProcessRole role, std::string reason = {}) {
         report_.role().set_role(role, std::move(reason));
@@ -141,6 +148,9 @@ private:
     NodeReport& report_;
     etcd::LeadWatch watch_;
     etcd::NodeRegistration registration_;
+    // Whether the copy contains all commits, so that this node can take over at once. Only
+    // meaningful for a standby.
+    std::atomic<bool> current_{false};
     // Uses the copy of this node while the node is a standby.
     etcd::Follower follower_;
     // Exists while the store cannot be opened.
@@ -275,13 +285,13 @@ Node::End Node::stand_by(const ManagerNode& manager) {
         wait_for(manager, target.error().message);
         return std::nullopt;
     }
+    current_ = false;
     std::jthread following([this](const std::stop_token& stop) { follow(stop); });
     StopRequest changed;
     std::jthread watching([&](const std::stop_token& stop) {
         watch_.await_change(manager, stop);
         if (!stop.stop_requested()) changed.request();
     });
-    registration_.set_standby(true, system_clock().now().wall);
     auto listeners = setup_.listeners->duplicate();
     signals_.set_waiting(false);
     set_role(ProcessRole::standby, no_link_yet(*target));
@@ -294,7 +304,14 @@ Node::End Node::stand_by(const ManagerNode& manager) {
     watching.join();
     started();
     if (failure) return Result<void>(*failure);
+    if (has_changed && !current_) let_current_node_lead();
     return has_changed ? End() : End(Result<void>());
+}
+
+// While this waits, the copy continues to be loaded.
+void Node::let_current_node_lead() {
+    signals_.set_waiting(true);
+    watch_.await_other(options_.etcd.node, head_start, signals_.token());
 }
 
 // Etcd still contains the key `lead` of an earlier term of this node, after a kill or after a time
@@ -318,6 +335,12 @@ void Node::wait_for(const ManagerNode& manager, const std::string& why) {
              "this node cannot relay to the manager " + manager.name + ": " + why);
     setup_.manager.notify("READY=1\nSTATUS=waiting for another manager");
     watch_.await_change(manager, signals_.token());
+}
+
+// Only a node with a current copy is listed as a standby, to which the manager hands its role over.
+void Node::set_current(bool current) {
+    current_ = current;
+    registration_.set_standby(current, system_clock().now().wall);
 }
 
 // Keeps the copy of this node current, so that a takeover need not read all values.

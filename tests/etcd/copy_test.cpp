@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -281,6 +282,37 @@ BOOST_AUTO_TEST_CASE(misses_no_deletion_that_was_compacted) {
         check_same(*copy);
         store->close().value();
     }
+}
+
+BOOST_AUTO_TEST_CASE(is_reported_as_current_when_it_contains_all_commits) {
+    const auto store = open("a");
+    for (int i = 0; i < 20; ++i) commit(*store, {written("k" + std::to_string(i), 1)});
+    const auto copy = in_memory();
+    follow("b", copy);
+    for (int i = 0; i < 20; ++i) commit(*store, {written("k" + std::to_string(i), 2)});
+    const auto last = etcd::decode_commit(cluster.history_of(layout.commit()).back().kv.value);
+    // The first time, the copy applies changes; the second time, it must be loaded again, because
+    // etcd has compacted them.
+    for (const bool compacted : {false, true}) {
+        if (compacted) {
+            for (int i = 0; i < 5; ++i) commit(*store, {deleted("k" + std::to_string(i))});
+            cluster.compact(cluster.revision()).value();
+        }
+        const auto before = copy->commit_number();
+        const auto client = cluster.connect("b");
+        std::promise<std::uint64_t> reported;
+        etcd::Follower follower(*client, layout, copy, [&](bool current) {
+            if (current) reported.set_value(copy->commit_number());
+        });
+        auto at = reported.get_future();
+        const std::jthread following(
+            [&](const std::stop_token& stop) { follower.follow(stop).value(); });
+        BOOST_REQUIRE(at.wait_for(30s) == std::future_status::ready);
+        const auto number = at.get();
+        BOOST_TEST(number == last->number + (compacted ? 5 : 0));
+        BOOST_TEST(number > before);
+    }
+    check_same(*copy);
 }
 
 BOOST_AUTO_TEST_CASE(is_loaded_again_if_etcd_was_restored) {

@@ -20,17 +20,32 @@ constexpr milliseconds follow_retry_pause{100};
 }  // namespace
 
 Result<void> Follower::follow(const std::stop_token& stop) {
+    current_ = false;
     while (!stop.stop_requested()) {
         auto done = copy_->position().revision == 0 ? load(stop) : apply(stop);
         if (auto failed = copy_->storage().failure()) return *std::move(failed);
         if (!done && done.error().code == ErrorCode::precondition_failed) {
             // The store was replaced, or the history after the position was compacted.
+            report(false);
             if (auto empty = copy_->reset(); !empty) return empty;
         } else if (!done && !stop.stop_requested()) {
             std::this_thread::sleep_for(follow_retry_pause);
         }
     }
     return {};
+}
+
+void Follower::report(bool current) {
+    if (std::exchange(current_, current) != current && on_current_) on_current_(current);
+}
+
+// Returns the number of the last commit in etcd, or 0 if there is no store.
+Result<std::uint64_t> Follower::last_commit() {
+    const auto found = client_.range({.key = layout_.commit()}, load_position_timeout);
+    if (!found) return found.error();
+    const auto* const value = found->first();
+    const auto commit = value != nullptr ? decode_commit(value->value) : std::nullopt;
+    return commit ? commit->number : 0;
 }
 
 // Loads the values at the current revision.
@@ -49,7 +64,10 @@ Result<void> Follower::apply(const std::stop_token& stop) {
     auto watch = watch_changes(client_, layout_, *copy_);
     if (!watch) return std::move(watch).error();
     const std::stop_callback cancel(stop, [&] { (*watch)->cancel(); });
+    const auto last = last_commit();
+    if (!last) return last.error();
     while (true) {
+        if (copy_->commit_number() >= *last) report(true);
         auto changes = (*watch)->next(next_timeout);
         if (!changes) return std::move(changes).error();
         if (!*changes) continue;

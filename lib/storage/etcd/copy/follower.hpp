@@ -1,6 +1,8 @@
 // Keeps the copy of a standby current.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <utility>
@@ -17,20 +19,30 @@ namespace rocklock::etcd {
 // Lifetime: the client must outlive the object.
 class Follower {
 public:
-    Follower(Client& client, Layout layout, std::shared_ptr<Copy> copy)
-        : client_(client), layout_(std::move(layout)), copy_(std::move(copy)) {}
+    // `on_current` is called with true when the copy has become current, and with false if it must
+    // be loaded again. It is called by the thread that calls follow().
+    Follower(Client& client, Layout layout, std::shared_ptr<Copy> copy,
+             std::function<void(bool current)> on_current = {})
+        : client_(client),
+          layout_(std::move(layout)),
+          copy_(std::move(copy)),
+          on_current_(std::move(on_current)) {}
 
     // Loads the copy if necessary, and applies the changes of the store until a stop is requested.
     // Continues after errors of etcd. Returns the error of a copy that cannot be written.
     Result<void> follow(const std::stop_token& stop);
 
 private:
+    Result<std::uint64_t> last_commit();
+    void report(bool current);
     Result<void> load(const std::stop_token& stop);
     Result<void> apply(const std::stop_token& stop);
 
     Client& client_;
     const Layout layout_;
     const std::shared_ptr<Copy> copy_;
+    const std::function<void(bool)> on_current_;
+    bool current_ = false;
 };
 
 }  // namespace rocklock::etcd
