@@ -190,7 +190,8 @@ class Bench:
         kill = f"kill -9 with {few} locks held, to the next grant, minus the TTL, goal 500"
         handed = f"node yield with {few} locks held, longest gap of a client, goal 50"
         many = f"node yield with {self.arguments.locks} locks held, longest gap of a client"
-        if not self.wants(kill, handed, many):
+        cold = f"start without a copy with {self.arguments.locks} locks held, goal 0.5 ×"
+        if not self.wants(kill, handed, many, cold):
             return
         self.hold(0, few)
         if self.wants(kill):
@@ -202,11 +203,32 @@ class Bench:
             times = [1000 * self.change_manager(self.hand_over)[1] for _ in range(self.arguments.rounds)]
             self.alone(handed, "ms", times, 300)
             self.progress(handed)
-        if self.wants(many):
+        if self.wants(many, cold):
             self.hold(few, self.arguments.locks - few)
+        if self.wants(many):
             times = [1000 * self.change_manager(self.hand_over)[1] for _ in range(self.arguments.rounds)]
             self.alone(many, "ms", times)
             self.progress(many)
+        if self.peer and self.wants(cold):
+            self.cold_start(cold)
+
+    def cold_start(self, name):
+        """Measures the time from the start of a process to its open store, if it has no copy and no other
+        node runs."""
+        for node in self.cluster.nodes:
+            node.end(signal.SIGTERM)
+        node = self.cluster.nodes[0]
+
+        def start():
+            began = time.monotonic()
+            node.start()
+            node.wait()
+            seconds = time.monotonic() - began
+            node.end(signal.SIGTERM)
+            return seconds
+        ours, theirs = self.in_turn(start, lambda: self.theirs("/bench/", "read")["seconds"])
+        self.compare(name, "s", ours, "one read of all keys by etcd's client for Go", theirs, 0.33, less=True)
+        self.progress(name)
 
     def hand_over(self, node):
         subprocess.run([self.arguments.program, "node", "yield", "--socket", str(node.socket)], check=True,
@@ -234,7 +256,7 @@ def has_etcd(program):
     if shutil.which("etcd") is None:
         return False
     done = subprocess.run([program, "serve", "--store", "etcd://127.0.0.1:1/x", "--socket", "/nonexistent/s",
-                           "--peer-listen", "0.0.0.0:0"], capture_output=True, text=True, check=False)
+                           "--peer-listen", "0.0.0.0:0", "--peer-address", "127.0.0.1:1"], capture_output=True, text=True, check=False)
     return "no support for etcd" not in done.stderr
 
 

@@ -39,7 +39,7 @@ def etcd_is_usable():
     if shutil.which("etcd") is None:
         return False
     done = subprocess.run([PROGRAM, "serve", "--store", "etcd://127.0.0.1:1/x", "--socket", "/nonexistent/s",
-                           "--peer-listen", "0.0.0.0:0"],
+                           "--peer-listen", "0.0.0.0:0", "--peer-address", "127.0.0.1:1"],
                           capture_output=True, text=True, check=False, timeout=60)
     return "no support for etcd" not in done.stderr
 

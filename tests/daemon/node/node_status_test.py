@@ -162,7 +162,8 @@ class Health(StatusCluster):
         self.pause(second)
         first.stop(signal.SIGKILL)
         ask_member(self.members[0].port, "/v3/kv/deleterange", {"key": encoded(STORE + "lead")})
-        time.sleep(0.2)
+        # The member reports this to the standby, which reads it later.
+        time.sleep(2)
         self.members[0].kill()
         self.resume(second)
         self.wait_for_health("b", "the store cannot be opened yet")
