@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <thread>
 
 #include "base/hex.hpp"
 #include "storage/etcd/copy/check_copy.hpp"
@@ -15,6 +16,9 @@ namespace rocklock {
 namespace {
 
 constexpr std::chrono::milliseconds list_timeout{2'000};
+// The maximum time for which a handover waits for a node that can take over.
+constexpr std::chrono::milliseconds standby_timeout{3'000};
+constexpr std::chrono::milliseconds standby_poll_period{20};
 constexpr std::array<std::string_view, family_count> family_words = {"meta", "items", "index",
                                                                      "locks", "history"};
 // The time to read 10,000 values.
@@ -70,21 +74,35 @@ Result<NodeList> NodeCluster::nodes() {
     return list;
 }
 
+// Waits for a short time if another node can soon become the manager, for example because it was
+// the manager before.
 Result<HandedOver> NodeCluster::hand_over() {
-    const auto list = nodes();
-    if (!list) return list.error();
-    const bool has_other =
-        std::any_of(list->nodes.begin(), list->nodes.end(), [&](const ClusterNode& node) {
-            return node.name != node_ && node.role == NodeRole::standby && !node.address.empty();
-        });
-    if (!has_other) {
+    const auto until = std::chrono::steady_clock::now() + standby_timeout;
+    while (true) {
+        const auto list = nodes();
+        if (!list) return list.error();
+        const auto has_other = [&](const auto& condition) {
+            return std::any_of(list->nodes.begin(), list->nodes.end(), [&](const auto& node) {
+                return node.name != node_ && !node.address.empty() && condition(node);
+            });
+        };
+        if (has_other([](const auto& node) { return node.role == NodeRole::standby; })) {
+            hand_over_.request();
+            return HandedOver{node_};
+        }
+        const bool waits = has_other([](const auto& /*node*/) { return true; });
+        if (waits && std::chrono::steady_clock::now() < until && !stop_.stop_requested()) {
+            std::this_thread::sleep_for(standby_poll_period);
+            continue;
+        }
         return Error(ErrorCode::resource_in_use,
-                     "no other node can become the manager, so the node " + node_ +
-                         " continues: start another node with --peer-listen, and list the nodes "
-                         "with `rocklock node ls`");
+                     "no other node can become the manager" + std::string(waits ? " yet" : "") +
+                         ", so the node " + node_ + " continues: " +
+                         (waits ? "try again when `rocklock node ls` shows a standby, which has "
+                                  "loaded its copy of the store"
+                                : "start another node with --peer-listen, and list the nodes with "
+                                  "`rocklock node ls`"));
     }
-    hand_over_.request();
-    return HandedOver{node_};
 }
 
 Result<NodeChecked> NodeCluster::check() {

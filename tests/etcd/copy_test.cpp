@@ -284,6 +284,45 @@ BOOST_AUTO_TEST_CASE(misses_no_deletion_that_was_compacted) {
     }
 }
 
+// Each request takes about a millisecond.
+BOOST_AUTO_TEST_CASE(is_loaded_with_few_requests) {
+    const std::uint64_t far = std::uint64_t{1} << 40;
+    for (const auto& [starts, count] :
+         {std::pair(std::vector<std::uint64_t>{1, far, far + (1 << 20), far << 20}, 600),
+          std::pair(std::vector<std::uint64_t>{1}, 30'000)}) {
+        const auto prefix = "many" + std::to_string(count);
+        const auto store = open("a");
+        for (const auto first : starts) {
+            std::vector<Write> writes;
+            for (int i = 0; i < count; ++i) {
+                std::string key = prefix;
+                append_u64(key, first + static_cast<std::uint64_t>(i));
+                writes.push_back(written(std::move(key), 1));
+            }
+            commit(*store, std::move(writes));
+        }
+        store->close().value();
+        auto& node = cluster.node("reader");
+        constexpr unsigned limit = 1'000'000;
+        node.fail_next({EtcdFault::none, EtcdRequest::range}, limit);
+        etcd::ReadSettings settings;
+        settings.page_keys = count == 600 ? 500 : 10'000;
+        const auto copy = in_memory();
+        const auto client = cluster.connect("reader");
+        etcd::load_copy(*client, layout, {1, "/rocklock/", cluster.revision(), {}}, *copy, settings)
+            .value();
+        BOOST_TEST(limit - node.planned() < 100);
+        node.plan_none();
+        const auto found = contents(copy->storage());
+        std::size_t values = 0;
+        for (auto at = found.find(prefix); at != std::string::npos;
+             at = found.find(prefix, at + 1)) {
+            ++values;
+        }
+        BOOST_TEST(values == starts.size() * static_cast<std::size_t>(count));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(is_reported_as_current_when_it_contains_all_commits) {
     const auto store = open("a");
     for (int i = 0; i < 20; ++i) commit(*store, {written("k" + std::to_string(i), 1)});

@@ -1,11 +1,14 @@
 // etcd counts all keys up to the end of a requested range, even if the number of returned keys is
 // limited. Reading a large range page by page would therefore take quadratic time. If a range has
-// more keys than one page, the rest is read in smaller ranges: each ends where the next byte of the
-// keys changes, after the bytes that the keys of the page have in common. A range that is still too
-// large is divided again.
+// more keys than one page, the rest is read in smaller ranges: the first one ends where the next
+// byte of the keys changes, after the bytes that the keys of the page have in common. A range that
+// is still too large is divided again. While the ranges have few keys, their size is doubled, so
+// that gaps between the keys are passed soon.
 #include "storage/etcd/copy/read_values.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +27,23 @@ std::string branch_of(const std::vector<KeyValue>& page) {
     return std::string(last.substr(0, common + 1));
 }
 
+// Returns the end of a range that begins with the prefix `key`: the prefix that is `step` after it,
+// if both are read as binary numbers with the same number of bytes. For each byte by which the
+// range has grown, `step` is divided by 256, and the prefix is one byte shorter.
+std::string end_of_range(std::string key, std::uint32_t& step) {
+    while (step >= 256 && key.size() > 1) {
+        key.pop_back();
+        step /= 256;
+    }
+    auto carry = step;
+    for (std::size_t at = key.size(); at > 0 && carry > 0; --at) {
+        carry += static_cast<unsigned char>(key[at - 1]);
+        key[at - 1] = static_cast<char>(carry & 0xFF);
+        carry >>= 8;
+    }
+    return key;
+}
+
 class Reading {
 public:
     Reading(Client& client, const Layout& layout, Revision revision, const VisitValues& visit,
@@ -37,6 +57,7 @@ public:
     // Reads the keys of a family, which are those in [key, end).
     Result<void> read(Family family, std::string key, const std::string& end) {
         std::string stop = end;
+        std::uint32_t step = 1;
         while (key < end) {
             if (settings_.stop.stop_requested()) {
                 return Error(ErrorCode::closing, "the reading of the store was stopped");
@@ -49,10 +70,12 @@ public:
             if (page->more && !page->kvs.empty()) {
                 key = page->kvs.back().key + '\0';
                 stop = std::min(end_of_prefix(branch_of(page->kvs)), stop);
+                step = 1;
             } else {
-                // The next range has the same number of bytes in common.
+                const auto found = static_cast<std::int64_t>(page->kvs.size());
+                if (found < settings_.page_keys / 2) step *= found > 0 ? 2 : 16;
                 key = stop;
-                stop = key < end ? std::min(end_of_prefix(key), end) : end;
+                stop = key < end ? std::min(end_of_range(key, step), end) : end;
             }
             if (auto done = pass(family, std::move(page->kvs)); !done) return done;
         }
