@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Fixture {
-    CommitDelay delay;
+    CommitDelay delay{0.5};
     BootTime now{1h};
     std::uint64_t responses = 0;
 
@@ -55,7 +55,19 @@ BOOST_FIXTURE_TEST_SUITE(the_delay_of_a_commit, Fixture)
 
 BOOST_AUTO_TEST_CASE(is_absent_before_the_first_commit) { BOOST_TEST((left() == 0ns)); }
 
-BOOST_AUTO_TEST_CASE(is_at_most_half_of_the_duration_of_a_commit) {
+BOOST_AUTO_TEST_CASE(is_at_most_the_given_share_of_the_duration_of_a_commit) {
+    const auto share_of_2_ms = [&](double share) {
+        CommitDelay other(share);
+        for (int i = 0; i < 100; ++i) {
+            other.begin(now);
+            other.end(10, 10, now + 2ms);
+        }
+        other.begin(now);
+        other.end(10, 20, now + 2ms);
+        return other.delay_until(10, now) - (now + 2ms);
+    };
+    BOOST_TEST((share_of_2_ms(1.5) > 2900us && share_of_2_ms(1.5) <= 3000us));
+    BOOST_TEST((share_of_2_ms(0.5) > 900us && share_of_2_ms(0.5) <= 1000us));
     commit_often(10);
     BOOST_TEST((left() > 3900us));
     BOOST_TEST((left() <= 4ms));

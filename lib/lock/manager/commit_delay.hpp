@@ -7,8 +7,9 @@
 // them share one commit.
 //
 // The delay ends when as many responses have been added as the last commit has completed. It is at
-// most half of the mean duration of a commit, and never longer than 5 ms, from the end of the last
-// commit. A commit is not delayed if the last one has completed fewer than three responses.
+// most a given share of the mean duration of a commit, and never longer than 5 ms, from the end of
+// the last commit. A commit is not delayed if the last one has completed fewer than three
+// responses.
 //
 // If more than an eighth of the responses are missing at the end of a delay, because the clients do
 // not send their next requests at once, the next commits are not delayed: one after the first such
@@ -27,6 +28,9 @@ namespace rocklock::manager {
 // Threads: one thread, or several that hold a mutex of the caller.
 class CommitDelay {
 public:
+    // `share` is the maximum delay, divided by the mean duration of a commit.
+    explicit CommitDelay(double share) : share_(share) {}
+
     // Records that a commit begins.
     void begin(BootTime now);
     // Records that this commit has ended. Until now, `responses` responses were added, and the
@@ -44,6 +48,7 @@ public:
     void stop_delay(std::uint64_t responses);
 
 private:
+    const double share_;
     std::uint64_t completed_ = 0;
     // The number of responses that the last commit has completed.
     std::uint64_t group_ = 0;

@@ -22,6 +22,11 @@ namespace rocklock::manager {
 // The maximum time for which a deferred commit waits to be written together with another commit.
 inline constexpr std::chrono::milliseconds max_defer{1};
 
+// The parameter of CommitDelay. A commit on etcd uses much time of all processors, so that the
+// clients need longer to send their next requests, and it is worth more to avoid one.
+inline constexpr double max_delay_on_disk = 0.5;
+inline constexpr double max_delay_on_etcd = 1.5;
+
 // Threads:  one at a time.
 // Lifetime: borrows the storage.
 class CommitScheduler {
@@ -31,7 +36,8 @@ public:
     CommitScheduler(Storage& storage, Durability max_durability)
         : storage_(storage),
           max_durability_(max_durability),
-          must_confirm_(storage.must_confirm()) {}
+          must_confirm_(storage.must_confirm()),
+          delay_(must_confirm_ ? max_delay_on_etcd : max_delay_on_disk) {}
 
     // Enqueues the batch of a decision. Returns the commits on which the responses of this decision
     // depend. If the decision has no batch, they depend on the earlier commits, and on a
