@@ -21,6 +21,8 @@
 #include "daemon/node/node_cluster.hpp"
 #include "daemon/node/node_metrics.hpp"
 #include "daemon/node/node_signals.hpp"
+#include "daemon/peer/peer_nodes.hpp"
+#include "daemon/peer/tcp.hpp"
 #include "daemon/relay/run_relay.hpp"
 #include "daemon/server/daemon_setup.hpp"
 #include "daemon/server/http_access.hpp"
@@ -67,6 +69,25 @@ etcd::NodeRecord record_of(const ServerOptions& options) {
     return {
         options.etcd.node,        options.etcd.address, ::getpid(), std::string(version()), false,
         system_clock().now().wall};
+}
+
+// Checks the name of the node, and the address at which the other nodes can reach it. Errors:
+// invalid_argument
+Result<void> check_identity(const ServerOptions& options) {
+    if (!is_node_name(options.node)) {
+        return Error(ErrorCode::invalid_argument,
+                     "node is '" + options.node +
+                         "': use 1 to 64 letters, digits, dots, hyphens and underscores");
+    }
+    const auto& text = options.etcd.address;
+    if (text.empty()) return {};
+    const auto address = parse_host_and_port("peer-address", text);
+    if (!address) return address.error();
+    if (address->host != "0.0.0.0" && address->host != "::" && address->port != "0") return {};
+    return Error(ErrorCode::invalid_argument,
+                 "peer-address, or else the first peer-listen, is " + text +
+                     ", to which other nodes cannot connect: give the address of this host as "
+                     "peer-address, with a port");
 }
 
 // The clients and nodes that are permitted.
@@ -358,6 +379,7 @@ void Node::follow(const std::stop_token& stop) {
 
 Result<void> serve_node(const ServerOptions& options) {
     prepare_process();
+    if (auto checked = check_identity(options); !checked) return checked;
     auto etcd = etcd::open_connection(options.store, options.etcd);
     if (!etcd) return std::move(etcd).error();
     auto peer_access = open_peer_access(options);

@@ -13,8 +13,6 @@
 #include "daemon/cli/etcd_settings.hpp"
 #include "daemon/cli/manager_choice.hpp"
 #include "daemon/cli/serve/user_limits.hpp"
-#include "daemon/peer/peer_nodes.hpp"
-#include "daemon/peer/tcp.hpp"
 
 namespace rocklock {
 namespace {
@@ -194,32 +192,6 @@ Result<void> read_etcd_use(const Settings& settings, EtcdOptions& etcd) {
     return Error(ErrorCode::invalid_argument, "reads is '" + reads + "': write confirmed or lease");
 }
 
-// Reads the name of a node, and the address at which the other nodes can reach it. Errors:
-// invalid_argument
-Result<void> read_identity(const Settings& settings, ServerOptions& options) {
-    if (!is_node_name(options.node)) {
-        return Error(ErrorCode::invalid_argument,
-                     "node is '" + options.node +
-                         "': use 1 to 64 letters, digits, dots, hyphens and underscores");
-    }
-    options.etcd.node = options.node;
-    const auto given = settings.get("peer-address", "").value;
-    const bool listens = !options.peer_listen.empty();
-    if (given.empty() && !listens) return {};
-    const std::string name = given.empty() ? "peer-listen" : "peer-address";
-    const auto& text = given.empty() ? options.peer_listen.front() : given;
-    const auto address = parse_host_and_port(name, text);
-    if (!address) return address.error();
-    if (address->host == "0.0.0.0" || address->host == "::" || address->port == "0") {
-        return Error(ErrorCode::invalid_argument,
-                     name + " is " + text +
-                         ", which is not an address that the other nodes can connect to: give "
-                         "their address of this host as peer-address, with its port");
-    }
-    options.etcd.address = text;
-    return {};
-}
-
 // Reads the settings of a store on etcd. Errors: invalid_argument; io_error (the file with the
 // password).
 Result<void> read_etcd(const Settings& settings, ServerOptions& options) {
@@ -232,8 +204,12 @@ Result<void> read_etcd(const Settings& settings, ServerOptions& options) {
                      "relay and store are both set: a daemon with relay has no store, and a node "
                      "with store becomes a relay by itself");
     }
-    if (auto done = read_identity(settings, options); !done) return done;
     auto& etcd = options.etcd;
+    etcd.node = options.node;
+    etcd.address = settings.get("peer-address", "").value;
+    if (etcd.address.empty() && !options.peer_listen.empty()) {
+        etcd.address = options.peer_listen.front();
+    }
     const auto ttl = settings.duration("lead-ttl", "3s");
     if (!ttl) return ttl.error();
     if (*ttl < std::chrono::seconds{2} || *ttl > std::chrono::minutes{1}) {
