@@ -32,14 +32,14 @@ constexpr milliseconds refusal_pause{50};
 }  // namespace
 
 ClientRefuser::ClientRefuser(const Listeners& listeners, const RoleStatus& role,
-                             milliseconds patience)
+                             milliseconds max_wait)
     : role_(role) {
     auto copies = listeners.duplicate();
     for (auto& listener : copies.all) {
         const int family = listener.tcp() ? AF_INET : AF_UNIX;
         auto& acceptor =
             acceptors_.emplace_back(context_, Protocol(family, 0), listener.take_socket());
-        asio::co_spawn(context_, accept(acceptor, patience), rethrow);
+        asio::co_spawn(context_, accept(acceptor, max_wait), rethrow);
     }
     thread_ = std::thread([this] { context_.run(); });
 }
@@ -49,9 +49,9 @@ ClientRefuser::~ClientRefuser() {
     thread_.join();
 }
 
-asio::awaitable<void> ClientRefuser::accept(Acceptor& acceptor, milliseconds patience) {
+asio::awaitable<void> ClientRefuser::accept(Acceptor& acceptor, milliseconds max_wait) {
     boost::system::error_code error;
-    asio::steady_timer timer(context_, patience);
+    asio::steady_timer timer(context_, max_wait);
     for (;;) {
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
         while (clients_ < max_refused_clients) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -41,6 +42,7 @@
 #include "storage/etcd/copy/follower.hpp"
 #include "storage/etcd/lead_watch.hpp"
 #include "storage/etcd/measurements.hpp"
+#include "storage/etcd/node_list.hpp"
 #include "storage/etcd/node_registration.hpp"
 
 namespace rocklock {
@@ -58,6 +60,8 @@ constexpr milliseconds handover_time{5'000};
 // If the manager has ended, nodes with a current copy have this time to take over before a node
 // that still loads its copy.
 constexpr milliseconds head_start{1'000};
+constexpr milliseconds head_start_step{50};
+constexpr milliseconds node_list_timeout{1'000};
 
 // Returns whether opening the store can succeed later without a change by an administrator.
 bool is_temporary(ErrorCode code) {
@@ -81,13 +85,15 @@ Result<void> check_identity(const ServerOptions& options) {
     }
     const auto& text = options.etcd.address;
     if (text.empty()) return {};
-    const auto address = parse_host_and_port("peer-address", text);
+    const auto address = parse_host_and_port("peer-address or peer-listen", text);
     if (!address) return address.error();
-    if (address->host != "0.0.0.0" && address->host != "::" && address->port != "0") return {};
+    const bool has_port = address->port.find_first_not_of('0') != std::string::npos;
+    if (address->host != "0.0.0.0" && address->host != "::" && has_port) return {};
     return Error(ErrorCode::invalid_argument,
-                 "peer-address, or else the first peer-listen, is " + text +
+                 "the address of this node (peer-address, or else the first peer-listen) is " +
+                     text +
                      ", to which other nodes cannot connect: give the address of this host as "
-                     "peer-address, with a port");
+                     "peer-address, with its port");
 }
 
 // The clients and nodes that are permitted.
@@ -136,7 +142,7 @@ public:
           registration_(*etcd_.client, etcd_.layout, record_of(options),
                         std::chrono::ceil<std::chrono::seconds>(options.etcd.lead_ttl)),
           follower_(*etcd_.client, etcd_.layout, options.etcd.copy,
-                    [this](bool current) { set_current(current); }) {}
+                    [this](bool current) { set_copy_current(current); }) {}
 
     Result<void> run();
 
@@ -150,10 +156,13 @@ private:
     void let_other_node_lead();
     void free_later(Database database);
     End stand_by(const ManagerNode& manager);
+    End relay_to(const ManagerNode& manager, RelayTarget target);
     End await_own_end(const ManagerNode& manager);
+    bool await_end_of(const ManagerNode& manager);
     void wait_for(const ManagerNode& manager, const std::string& why);
+    void follow_during(const std::function<bool()>& wait);
     void follow(const std::stop_token& stop);
-    void set_current(bool current);
+    void set_copy_current(bool current);
     void let_current_node_lead();
     void started();
     void set_role(ProcessRole role, std::string reason = {}) {
@@ -169,9 +178,8 @@ private:
     NodeReport& report_;
     etcd::LeadWatch watch_;
     etcd::NodeRegistration registration_;
-    // Whether the copy contains all commits, so that this node can take over at once. Only
-    // meaningful for a standby.
-    std::atomic<bool> current_{false};
+    // Whether the follower keeps the copy current, so that this node can take over at once.
+    std::atomic<bool> copy_is_current_{false};
     // Uses the copy of this node while the node is a standby.
     etcd::Follower follower_;
     // Exists while the store cannot be opened.
@@ -210,6 +218,7 @@ Node::End Node::play_role() {
         return stand_by(*error.manager);
     }
     if (!is_temporary(error.code)) return Result<void>(error);
+    set_copy_current(false);
     set_role(ProcessRole::waiting, "the store cannot be opened yet: " + error.message);
     if (!refuser_) {
         refuser_.emplace(*setup_.listeners, report_.role(), options_.relay_timeout);
@@ -220,7 +229,7 @@ Node::End Node::play_role() {
                            "the store cannot be opened yet",
                            {{"error", error.message}}});
     }
-    // The clients can connect and wait, so the service manager need not wait any longer.
+    // The listening sockets are open, so the service manager need not wait any longer.
     setup_.manager.notify("READY=1\nSTATUS=waiting for etcd");
     signals_.wait_for(retry_pause);
     return std::nullopt;
@@ -244,7 +253,7 @@ void Node::started() {
 Node::End Node::serve(Database& database) {
     setup_.log->write(
         {LogLevel::info, "leading", "this node is the manager now", {{"node", options_.node}}});
-    registration_.set_standby(false, system_clock().now().wall);
+    set_copy_current(false);
     auto listeners = setup_.listeners->duplicate();
     check_version();
     StopRequest hand_over;
@@ -306,8 +315,15 @@ Node::End Node::stand_by(const ManagerNode& manager) {
         wait_for(manager, target.error().message);
         return std::nullopt;
     }
-    current_ = false;
-    std::jthread following([this](const std::stop_token& stop) { follow(stop); });
+    End end;
+    follow_during([&] {
+        end = relay_to(manager, *std::move(target));
+        return !end;
+    });
+    return end;
+}
+
+Node::End Node::relay_to(const ManagerNode& manager, RelayTarget target) {
     StopRequest changed;
     std::jthread watching([&](const std::stop_token& stop) {
         watch_.await_change(manager, stop);
@@ -315,24 +331,42 @@ Node::End Node::stand_by(const ManagerNode& manager) {
     });
     auto listeners = setup_.listeners->duplicate();
     signals_.set_waiting(false);
-    set_role(ProcessRole::standby, no_link_yet(*target));
-    const auto failure = run_relay({options_, setup_, listeners, *std::move(target), &changed,
+    set_role(ProcessRole::standby, no_link_yet(target));
+    const auto failure = run_relay({options_, setup_, listeners, std::move(target), &changed,
                                     signals_.token(), &report_.role()});
     set_role(ProcessRole::waiting, "this node is no longer a standby of " + manager.name);
+    signals_.set_waiting(true);
     const bool has_changed = changed.requested();
-    registration_.set_standby(false, system_clock().now().wall);
     watching.request_stop();
     watching.join();
     started();
     if (failure) return Result<void>(*failure);
-    if (has_changed && !current_) let_current_node_lead();
     return has_changed ? End() : End(Result<void>());
 }
 
-// While this waits, the copy continues to be loaded.
+// Keeps the copy of this node current while `wait` runs, which returns whether the manager has
+// ended. This node remains listed as a standby until it has tried to become the manager, because
+// let_current_node_lead() of the other nodes reads the list.
+void Node::follow_during(const std::function<bool()>& wait) {
+    set_copy_current(false);
+    const std::jthread following([this](const std::stop_token& stop) { follow(stop); });
+    if (wait()) let_current_node_lead();
+}
+
+// If the copy of this node is not current, but that of another node is, gives that node time to
+// become the manager. Returns early if the copy becomes current.
 void Node::let_current_node_lead() {
-    signals_.set_waiting(true);
-    watch_.await_other(options_.etcd.node, head_start, signals_.token());
+    if (copy_is_current_) return;
+    const auto records = etcd::read_nodes(*etcd_.client, etcd_.layout, node_list_timeout);
+    const bool has_other =
+        records && std::any_of(records->nodes.begin(), records->nodes.end(), [&](const auto& node) {
+            return node.standby && node.node != options_.etcd.node;
+        });
+    if (!has_other) return;
+    const auto until = steady_clock::now() + head_start;
+    while (!copy_is_current_ && !signals_.token().stop_requested() && steady_clock::now() < until) {
+        if (watch_.await_other(options_.etcd.node, head_start_step, signals_.token())) return;
+    }
 }
 
 // Etcd still contains the key `lead` of an earlier term of this node, after a kill or after a time
@@ -341,7 +375,7 @@ Node::End Node::await_own_end(const ManagerNode& manager) {
     set_role(ProcessRole::waiting,
              "the lease of this node's earlier term as the manager has not ended yet");
     setup_.manager.notify("READY=1\nSTATUS=waiting for the end of an earlier lease");
-    watch_.await_change(manager, signals_.token());
+    follow_during([&] { return await_end_of(manager); });
     return std::nullopt;
 }
 
@@ -351,16 +385,22 @@ void Node::wait_for(const ManagerNode& manager, const std::string& why) {
                        "not_relaying",
                        "the clients of this node wait, because it cannot relay them to the manager",
                        {{"manager", manager.name}, {"reason", why}}});
-    std::jthread following([this](const std::stop_token& stop) { follow(stop); });
     set_role(ProcessRole::waiting,
              "this node cannot relay to the manager " + manager.name + ": " + why);
     setup_.manager.notify("READY=1\nSTATUS=waiting for another manager");
-    watch_.await_change(manager, signals_.token());
+    follow_during([&] { return await_end_of(manager); });
 }
 
-// Only a node with a current copy is listed as a standby, to which the manager hands its role over.
-void Node::set_current(bool current) {
-    current_ = current;
+// Returns false if a stop was requested.
+bool Node::await_end_of(const ManagerNode& manager) {
+    watch_.await_change(manager, signals_.token());
+    return !signals_.token().stop_requested();
+}
+
+// A node with a current copy is listed as a standby, to which the manager can hand over its role.
+// It can take over even if it cannot relay its clients.
+void Node::set_copy_current(bool current) {
+    if (copy_is_current_.exchange(current) == current) return;
     registration_.set_standby(current, system_clock().now().wall);
 }
 
@@ -368,6 +408,7 @@ void Node::set_current(bool current) {
 void Node::follow(const std::stop_token& stop) {
     const auto done = follower_.follow(stop);
     if (done) return;
+    set_copy_current(false);
     setup_.log->write({LogLevel::error,
                        "copy_failed",
                        "the copy of the store cannot be written; it is loaded from etcd when this "

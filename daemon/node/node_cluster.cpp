@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds list_timeout{2'000};
 // The maximum time for which a handover waits for a node that can take over.
 constexpr std::chrono::milliseconds standby_timeout{3'000};
-constexpr std::chrono::milliseconds standby_poll_period{20};
+constexpr std::chrono::milliseconds standby_poll_period{50};
 constexpr std::array<std::string_view, family_count> family_words = {"meta", "items", "index",
                                                                      "locks", "history"};
 // The time to read 10,000 values.
@@ -74,35 +74,42 @@ Result<NodeList> NodeCluster::nodes() {
     return list;
 }
 
-// Waits for a short time if another node can soon become the manager, for example because it was
-// the manager before.
+// If other nodes are registered but none is a standby, waits for up to `standby_timeout` until one
+// has loaded its copy, for example the previous manager.
 Result<HandedOver> NodeCluster::hand_over() {
     const auto until = std::chrono::steady_clock::now() + standby_timeout;
     while (true) {
         const auto list = nodes();
         if (!list) return list.error();
-        const auto has_other = [&](const auto& condition) {
-            return std::any_of(list->nodes.begin(), list->nodes.end(), [&](const auto& node) {
-                return node.name != node_ && !node.address.empty() && condition(node);
-            });
-        };
-        if (has_other([](const auto& node) { return node.role == NodeRole::standby; })) {
+        bool has_other_node = false;
+        for (const ClusterNode& node : list->nodes) {
+            if (node.name == node_ || node.address.empty()) continue;
+            has_other_node = true;
+            if (node.role != NodeRole::standby) continue;
             hand_over_.request();
             return HandedOver{node_};
         }
-        const bool waits = has_other([](const auto& /*node*/) { return true; });
-        if (waits && std::chrono::steady_clock::now() < until && !stop_.stop_requested()) {
-            std::this_thread::sleep_for(standby_poll_period);
-            continue;
+        if (stop_.stop_requested()) {
+            return Error(ErrorCode::closing, "this node is ending its role as the manager");
         }
-        return Error(ErrorCode::resource_in_use,
-                     "no other node can become the manager" + std::string(waits ? " yet" : "") +
-                         ", so the node " + node_ + " continues: " +
-                         (waits ? "try again when `rocklock node ls` shows a standby, which has "
-                                  "loaded its copy of the store"
-                                : "start another node with --peer-listen, and list the nodes with "
-                                  "`rocklock node ls`"));
+        if (!has_other_node || std::chrono::steady_clock::now() >= until) {
+            return no_other_node(has_other_node);
+        }
+        std::this_thread::sleep_for(standby_poll_period);
     }
+}
+
+Error NodeCluster::no_other_node(bool has_other_node) const {
+    const std::string continues = ", so the node " + node_ + " continues: ";
+    if (has_other_node) {
+        return Error(ErrorCode::resource_in_use,
+                     "no other node has loaded its copy of the store" + continues +
+                         "try again when `rocklock node ls` shows a standby");
+    }
+    return Error(ErrorCode::resource_in_use,
+                 "no other node can become the manager" + continues +
+                     "start another node with --peer-listen, and list the nodes with `rocklock "
+                     "node ls`");
 }
 
 Result<NodeChecked> NodeCluster::check() {

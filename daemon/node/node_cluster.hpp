@@ -33,6 +33,8 @@ public:
     void stop() override { stop_.request_stop(); }
 
 private:
+    Error no_other_node(bool has_other_node) const;
+
     etcd::Client& client_;
     const etcd::Layout layout_;
     const std::string node_;

@@ -10,7 +10,7 @@
 namespace rocklock {
 
 enum class ProcessRole : std::uint8_t {
-    // The process serves no clients: they wait.
+    // The process serves no clients. They wait, or are refused.
     waiting,
     manager,
     // A node that relays its clients to the manager.

@@ -18,8 +18,10 @@ public:
     // Returns the nodes of the cluster. Errors: those of etcd.
     virtual Result<NodeList> nodes() = 0;
     // Requests the end of this node's role as the manager, and returns before the role has ended.
+    // Waits for up to 3 s for another node that can take over.
     //
     // Errors: resource_in_use  no other node can become the manager
+    //         closing          this node is ending its role
     //         those of etcd
     virtual Result<HandedOver> hand_over() = 0;
     // Compares the values of this node, which is the manager, with those in etcd. Takes seconds if
@@ -27,7 +29,7 @@ public:
     //
     // Errors: those of etcd; closing if this node is ending its role
     virtual Result<NodeChecked> check() = 0;
-    // Ends a running check.
+    // Ends a running check, and a handover that waits.
     virtual void stop() = 0;
 };
 

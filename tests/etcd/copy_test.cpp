@@ -2,10 +2,12 @@
 #include "storage/etcd/copy/copy.hpp"
 
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -284,7 +286,41 @@ BOOST_AUTO_TEST_CASE(misses_no_deletion_that_was_compacted) {
     }
 }
 
-// Each request takes about a millisecond.
+BOOST_AUTO_TEST_CASE(is_not_current_while_it_cannot_follow) {
+    const auto store = open("a");
+    commit(*store, {written("k", 1)});
+    const auto copy = in_memory();
+    const auto client = cluster.connect("b");
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<std::pair<bool, std::uint64_t>> reports;
+    etcd::Follower follower(*client, layout, copy, [&](bool current) {
+        const std::lock_guard lock(mutex);
+        reports.emplace_back(current, copy->commit_number());
+        changed.notify_all();
+    });
+    const std::jthread following(
+        [&](const std::stop_token& stop) { follower.follow(stop).value(); });
+    const auto wait_for_reports = [&](std::size_t count) {
+        std::unique_lock lock(mutex);
+        return changed.wait_for(lock, 30s, [&] { return reports.size() >= count; });
+    };
+    BOOST_REQUIRE(wait_for_reports(1));
+    cluster.node("b").cut(EtcdCut::refused);
+    cluster.node("b").end_watches();
+    BOOST_REQUIRE(wait_for_reports(2));
+    // etcd compacts the changes that the copy lacks, so it must be loaded again.
+    for (int i = 0; i < 5; ++i) commit(*store, {written("k" + std::to_string(i), 1)});
+    cluster.compact(cluster.revision()).value();
+    cluster.node("b").heal();
+    BOOST_REQUIRE(wait_for_reports(3));
+    const std::lock_guard lock(mutex);
+    BOOST_TEST(reports.size() == 3U);
+    BOOST_TEST((reports[0].first && !reports[1].first && reports[2].first));
+    BOOST_TEST(reports[2].second == reports[0].second + 5);
+}
+
+// Counts the requests, because each one takes about a millisecond.
 BOOST_AUTO_TEST_CASE(is_loaded_with_few_requests) {
     const std::uint64_t far = std::uint64_t{1} << 40;
     for (const auto& [starts, count] :

@@ -26,8 +26,8 @@ void CommitDelay::end(std::uint64_t responses, std::uint64_t completed, BootTime
 
 BootTime CommitDelay::delay_until(std::uint64_t responses, BootTime now) const {
     if (group_ < min_group || pause_left_ > 0 || responses >= wanted_) return now;
-    const auto most = std::chrono::duration_cast<std::chrono::nanoseconds>(commit_takes_ * share_);
-    return ended_ + std::min<std::chrono::nanoseconds>(most, max_delay);
+    const auto part = std::chrono::duration_cast<std::chrono::nanoseconds>(commit_takes_ * share_);
+    return ended_ + std::min<std::chrono::nanoseconds>(part, max_delay);
 }
 
 void CommitDelay::stop_delay(std::uint64_t responses) {

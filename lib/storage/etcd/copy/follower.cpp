@@ -1,6 +1,7 @@
 #include "storage/etcd/copy/follower.hpp"
 
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -23,10 +24,10 @@ Result<void> Follower::follow(const std::stop_token& stop) {
     current_ = false;
     while (!stop.stop_requested()) {
         auto done = copy_->position().revision == 0 ? load(stop) : apply(stop);
+        if (!done && !stop.stop_requested()) report(false);
         if (auto failed = copy_->storage().failure()) return *std::move(failed);
         if (!done && done.error().code == ErrorCode::precondition_failed) {
             // The store was replaced, or the history after the position was compacted.
-            report(false);
             if (auto empty = copy_->reset(); !empty) return empty;
         } else if (!done && !stop.stop_requested()) {
             std::this_thread::sleep_for(follow_retry_pause);
@@ -39,13 +40,15 @@ void Follower::report(bool current) {
     if (std::exchange(current_, current) != current && on_current_) on_current_(current);
 }
 
-// Returns the number of the last commit in etcd, or 0 if there is no store.
+// Returns the number of the last commit in etcd, or 0 if there is no store. Returns the greatest
+// number if the record of the commit cannot be decoded, so that no copy is current.
 Result<std::uint64_t> Follower::last_commit() {
     const auto found = client_.range({.key = layout_.commit()}, load_position_timeout);
     if (!found) return found.error();
     const auto* const value = found->first();
-    const auto commit = value != nullptr ? decode_commit(value->value) : std::nullopt;
-    return commit ? commit->number : 0;
+    if (value == nullptr) return std::uint64_t{0};
+    const auto commit = decode_commit(value->value);
+    return commit ? commit->number : std::numeric_limits<std::uint64_t>::max();
 }
 
 // Loads the values at the current revision.

@@ -19,8 +19,9 @@ namespace rocklock::etcd {
 // Lifetime: the client must outlive the object.
 class Follower {
 public:
-    // `on_current` is called with true when the copy has become current, and with false if it must
-    // be loaded again. It is called by the thread that calls follow().
+    // `on_current` is called with true when the copy contains all commits that etcd had when the
+    // watch of its changes began, and with false after an error. It is called by the thread that
+    // calls follow(), for each change.
     Follower(Client& client, Layout layout, std::shared_ptr<Copy> copy,
              std::function<void(bool current)> on_current = {})
         : client_(client),

@@ -2,8 +2,8 @@
 // limited. Reading a large range page by page would therefore take quadratic time. If a range has
 // more keys than one page, the rest is read in smaller ranges: the first one ends where the next
 // byte of the keys changes, after the bytes that the keys of the page have in common. A range that
-// is still too large is divided again. While the ranges have few keys, their size is doubled, so
-// that gaps between the keys are passed soon.
+// is still too large is divided again. If a range has less than half a page of keys, the next one
+// is twice as large (16 times if it was empty), so that gaps between the keys need few requests.
 #include "storage/etcd/copy/read_values.hpp"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ std::string branch_of(const std::vector<KeyValue>& page) {
 }
 
 // Returns the end of a range that begins with the prefix `key`: the prefix that is `step` after it,
-// if both are read as binary numbers with the same number of bytes. For each byte by which the
-// range has grown, `step` is divided by 256, and the prefix is one byte shorter.
+// if both are read as binary numbers with the same number of bytes. While `step` is 256 or more,
+// the last byte of the prefix is removed, and `step` is divided by 256.
 std::string end_of_range(std::string key, std::uint32_t& step) {
     while (step >= 256 && key.size() > 1) {
         key.pop_back();
@@ -73,7 +73,7 @@ public:
                 step = 1;
             } else {
                 const auto found = static_cast<std::int64_t>(page->kvs.size());
-                if (found < settings_.page_keys / 2) step *= found > 0 ? 2 : 16;
+                if (2 * found < settings_.page_keys) step *= found > 0 ? 2 : 16;
                 key = stop;
                 stop = key < end ? std::min(end_of_range(key, step), end) : end;
             }
