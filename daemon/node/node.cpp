@@ -142,7 +142,7 @@ public:
           registration_(*etcd_.client, etcd_.layout, record_of(options),
                         std::chrono::ceil<std::chrono::seconds>(options.etcd.lead_ttl)),
           follower_(*etcd_.client, etcd_.layout, options.etcd.copy,
-                    [this](bool current) { set_copy_current(current); }) {}
+                    std::bind_front(&Node::set_copy_current, this)) {}
 
     Result<void> run();
 
