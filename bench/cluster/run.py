@@ -256,7 +256,8 @@ def has_etcd(program):
     if shutil.which("etcd") is None:
         return False
     done = subprocess.run([program, "serve", "--store", "etcd://127.0.0.1:1/x", "--socket", "/nonexistent/s",
-                           "--peer-listen", "0.0.0.0:0", "--peer-address", "127.0.0.1:1"], capture_output=True, text=True, check=False)
+                           "--peer-listen", "0.0.0.0:0", "--peer-address", "127.0.0.1:1"],
+                          capture_output=True, text=True, check=False)
     return "no support for etcd" not in done.stderr
 
 

@@ -35,8 +35,7 @@ constexpr OptionRow rows[] = {
      "serve"},
     {"relay-timeout", "DURATION",
      "for a relay or a node: if the manager or etcd cannot be reached, the maximum time for which "
-     "a "
-     "new client waits, before it is refused with the reason (default: 5s)",
+     "a new client waits, before it is refused with the reason (default: 5s)",
      "serve"},
     {"node", "NAME",
      "name that the relay sends to the manager for this host if no certificates are used (default: "

@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
@@ -12,10 +11,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "daemon/http/http_answer.hpp"
-#include "daemon/net/discard_input.hpp"
+#include "daemon/net/refuse_unreachable.hpp"
 #include "daemon/support/rethrow.hpp"
-#include "service/service_answer.hpp"
 
 namespace rocklock {
 namespace {
@@ -23,8 +20,6 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
-// A client that is refused has this time to read the reason.
-constexpr milliseconds refused_client_time{1'000};
 // Further clients wait in the queue of the listening socket.
 constexpr int max_refused_clients = 64;
 constexpr milliseconds refusal_pause{50};
@@ -64,18 +59,11 @@ asio::awaitable<void> ClientRefuser::accept(Acceptor& acceptor, milliseconds max
     }
 }
 
-// Sends the reason, as a response that clients of all protocols understand.
 asio::awaitable<void> ClientRefuser::refuse(std::shared_ptr<Protocol::socket> socket) {
     ++clients_;
-    std::string text;
-    append_answer(text,
-                  refusal(503, "UnreachableException",
-                          "this node serves no requests: " + role_.state().reason +
-                              "; try again when this is repaired (see the log of the node)"),
-                  {.keep_alive = false});
-    std::ignore =
-        ::send(socket->native_handle(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    co_await discard_input(std::move(socket), refused_client_time);
+    co_await refuse_unreachable(std::move(socket),
+                                "this node serves no requests: " + role_.state().reason +
+                                    "; try again when this is repaired (see the log of the node)");
     --clients_;
 }
 

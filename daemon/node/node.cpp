@@ -78,11 +78,7 @@ etcd::NodeRecord record_of(const ServerOptions& options) {
 // Checks the name of the node, and the address at which the other nodes can reach it. Errors:
 // invalid_argument
 Result<void> check_identity(const ServerOptions& options) {
-    if (!is_node_name(options.node)) {
-        return Error(ErrorCode::invalid_argument,
-                     "node is '" + options.node +
-                         "': use 1 to 64 letters, digits, dots, hyphens and underscores");
-    }
+    if (auto checked = check_node_name(options.node); !checked) return checked;
     const auto& text = options.etcd.address;
     if (text.empty()) return {};
     const auto address = parse_host_and_port("peer-address or peer-listen", text);

@@ -95,6 +95,14 @@ bool is_node_name(std::string_view name) {
            std::all_of(name.begin(), name.end(), is_valid);
 }
 
+Result<void> check_node_name(const std::string& name) {
+    if (is_node_name(name)) return {};
+    return Error(ErrorCode::invalid_argument,
+                 "node: '" + name +
+                     "' is not a name of a node: use 1 to 64 letters, digits, dots, hyphens and "
+                     "underscores");
+}
+
 Result<PeerNodes> PeerNodes::load(const std::string& file) {
     const auto text = read_file(file, max_file_bytes);
     if (!text) {

@@ -70,5 +70,7 @@ private:
 // Returns true if the text is a valid name of a node: 1 to 64 letters, digits, dots, hyphens and
 // underscores.
 bool is_node_name(std::string_view name);
+// Checks the setting `node`. Errors: invalid_argument
+Result<void> check_node_name(const std::string& name);
 
 }  // namespace rocklock

@@ -13,7 +13,6 @@
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,9 +32,8 @@
 #include <rocklock/version.hpp>
 
 #include "daemon/api/process_ends.hpp"
-#include "daemon/http/http_answer.hpp"
-#include "daemon/net/discard_input.hpp"
 #include "daemon/net/io_thread.hpp"
+#include "daemon/net/refuse_unreachable.hpp"
 #include "daemon/peer/peer_nodes.hpp"
 #include "daemon/peer/preface.hpp"
 #include "daemon/peer/tcp.hpp"
@@ -66,8 +64,6 @@ constexpr milliseconds socket_file_period{1'000};
 // The names of users are looked up again after this time.
 constexpr std::chrono::seconds max_name_age{60};
 constexpr milliseconds wait_check_period{100};
-// A client that is refused has this time to read the reason.
-constexpr milliseconds max_refusal_time{1'000};
 // A response of the manager takes about as long as a sync of its disk. A thread that sleeps in the
 // meantime needs some ten microseconds to wake up.
 constexpr std::chrono::microseconds max_spin{300};
@@ -425,19 +421,12 @@ asio::awaitable<void> Relay::end_waits() {
     }
 }
 
-// Sends the reason, as a response that clients of all protocols understand.
 asio::awaitable<void> Relay::refuse(Waiting client) {
     const auto& failure = connector_.last_failure();
-    std::string text;
-    append_answer(text,
-                  refusal(503, "UnreachableException",
-                          "the relay cannot connect to the manager " + parts_.target.manager +
-                              ": " + (failure.empty() ? "it has not answered yet" : failure) +
-                              "; check that the manager runs, and see the log of the relay"),
-                  {.keep_alive = false});
-    std::ignore = ::send(client.socket->native_handle(), text.data(), text.size(),
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
-    co_await discard_input(std::move(client.socket), max_refusal_time);
+    co_await refuse_unreachable(std::move(client.socket),
+                                "the relay cannot connect to the manager " + parts_.target.manager +
+                                    ": " + (failure.empty() ? "it has not answered yet" : failure) +
+                                    "; check that the manager runs, and see the log of the relay");
     --connections_;
 }
 
@@ -446,12 +435,7 @@ asio::awaitable<void> Relay::refuse(Waiting client) {
 Result<RelayTarget> relay_target(const ServerOptions& options, const std::string& manager) {
     auto address = parse_host_and_port("relay", manager);
     if (!address) return std::move(address).error();
-    if (!is_node_name(options.node)) {
-        return Error(ErrorCode::invalid_argument,
-                     "node: '" + options.node +
-                         "' is not a name of a node: use 1 to 64 letters, digits, dots, hyphens "
-                         "and underscores");
-    }
+    if (auto checked = check_node_name(options.node); !checked) return std::move(checked).error();
     if (options.peer_tls.empty() && !is_loopback_host(address->host)) {
         return Error(ErrorCode::invalid_argument,
                      "relay: " + manager +

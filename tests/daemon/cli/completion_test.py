@@ -55,8 +55,9 @@ class Help(Table):
     def test_verbs_refuse_options_of_other_verbs(self):
         options = {verb: self.options(verb) for verb in self.verbs()}
         everything = set().union(*options.values())
-        # There are thousands of pairs of a verb and an option. Of the options, one of `step` is tried,
-        # and others for the next verb. With a sanitizer, a process takes a third of a second to start.
+        # A test of every option with every verb would start thousands of processes. For each verb, only
+        # every option number `step` is tested, starting at a different option. With a sanitizer, a
+        # process takes a third of a second to start.
         step = 1 if os.environ.get("ROCKLOCK_TEST_ALL") else 8 if SLOWNESS == 1 else 80
         for number, verb in enumerate(options):
             for option in sorted(everything)[number % step::step]:

@@ -268,7 +268,7 @@ class Start(Cluster):
                 (("--store", "etcd://127.0.0.1:1", "--lead-ttl", "1s"), "lead-ttl is 1s: it must be 2s to 60s"),
                 (("--store", "etcd://127.0.0.1:1", "--etcd-timeout", "10ms"),
                  "etcd-timeout is 10ms: it must be at least 1s"),
-                (("--store", "etcd://127.0.0.1:1", "--node", "a b"), "node is 'a b': use 1 to 64 letters"),
+                (("--store", "etcd://127.0.0.1:1", "--node", "a b"), "'a b' is not a name of a node: use 1 to 64 letters"),
                 (("--store", "etcd://127.0.0.1:1", "--peer-address", "foo"), "peer-address"),
                 (("--store", "etcd://127.0.0.1:1", "--peer-address", "0.0.0.0:7070"),
                  "is 0.0.0.0:7070, to which other nodes cannot connect"),
