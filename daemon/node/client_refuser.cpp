@@ -61,9 +61,11 @@ asio::awaitable<void> ClientRefuser::accept(Acceptor& acceptor, milliseconds max
 
 asio::awaitable<void> ClientRefuser::refuse(std::shared_ptr<Protocol::socket> socket) {
     ++clients_;
-    co_await refuse_unreachable(std::move(socket),
-                                "this node serves no requests: " + role_.state().reason +
-                                    "; try again when this is repaired (see the log of the node)");
+    // A separate statement: g++ 12 can destroy temporary objects of a co_await expression too
+    // early.
+    std::string reason = "this node serves no requests: " + role_.state().reason +
+                         "; try again when this is repaired (see the log of the node)";
+    co_await refuse_unreachable(std::move(socket), std::move(reason));
     --clients_;
 }
 

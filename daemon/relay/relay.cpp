@@ -423,10 +423,12 @@ asio::awaitable<void> Relay::end_waits() {
 
 asio::awaitable<void> Relay::refuse(Waiting client) {
     const auto& failure = connector_.last_failure();
-    co_await refuse_unreachable(std::move(client.socket),
-                                "the relay cannot connect to the manager " + parts_.target.manager +
-                                    ": " + (failure.empty() ? "it has not answered yet" : failure) +
-                                    "; check that the manager runs, and see the log of the relay");
+    // A separate statement: g++ 12 can destroy temporary objects of a co_await expression too
+    // early.
+    std::string reason = "the relay cannot connect to the manager " + parts_.target.manager + ": " +
+                         (failure.empty() ? "it has not answered yet" : failure) +
+                         "; check that the manager runs, and see the log of the relay";
+    co_await refuse_unreachable(std::move(client.socket), std::move(reason));
     --connections_;
 }
 
