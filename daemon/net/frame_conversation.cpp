@@ -50,10 +50,7 @@ FrameConversation::FrameConversation(std::shared_ptr<ClientSession> client_sessi
 void FrameConversation::receive(std::string_view bytes) {
     positions_.received(bytes.size());
     if (ending_) return;
-    {
-        MutexLock lock(mutex_);
-        awaited_ = true;
-    }
+    awaited_ = true;
     if (rest_.empty()) {
         read_frames(bytes);
         if (!bytes.empty()) rest_ = bytes;
@@ -203,15 +200,18 @@ void FrameConversation::answer(const Answered& call, const Result<Reply>& reply)
         }
         unsent_ += answers_.size() - before;
         answered_.push_back(number);
-        if (std::exchange(awaited_, true)) return;
+        has_answers_ = true;
     }
-    answers_ready_();
+    if (!awaited_.exchange(true)) answers_ready_();
 }
 
 void FrameConversation::collect() {
-    {
+    // A response that is added from now on causes a call of `answers_ready`, because `awaited_` is
+    // false. A response that was added before is found, because `has_answers_` is true.
+    awaited_ = false;
+    if (has_answers_) {
         MutexLock lock(mutex_);
-        awaited_ = false;
+        has_answers_ = false;
         if (output_.empty()) {
             output_.swap(answers_);
         } else {

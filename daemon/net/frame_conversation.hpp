@@ -119,8 +119,11 @@ private:
     std::vector<std::uint64_t> answered_ ROCKLOCK_GUARDED_BY(mutex_);
     // The bytes of `answers_`, if they are more than `small_buffer`.
     CountedBytes answer_bytes_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Whether there are responses that are not collected yet. Set with the mutex held, and read
+    // without it.
+    std::atomic<bool> has_answers_{false};
     // Set if collect() will be called anyway, so that `answers_ready` need not be called.
-    bool awaited_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+    std::atomic<bool> awaited_{false};
 };
 
 }  // namespace rocklock

@@ -55,6 +55,8 @@ inline void append_varint(std::string& out, std::uint64_t value) {
     out.append(bytes, size);
 }
 
+inline void append_bytes(std::string& out, std::string_view bytes) { out.append(bytes); }
+
 inline void append_string(std::string& out, std::string_view text) {
     append_varint(out, text.size());
     out.append(text);

@@ -18,7 +18,7 @@ public:
     // `index` counts from the front.
     const T& operator[](std::size_t index) const { return ring_[index]; }
 
-    void push_back(T element) {
+    void push_back(T&& element) {
         if (ring_.full()) ring_.set_capacity(ring_.empty() ? min_capacity : 2 * ring_.size());
         ring_.push_back(std::move(element));
     }

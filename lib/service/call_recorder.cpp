@@ -1,6 +1,7 @@
 #include "service/call_recorder.hpp"
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -99,23 +100,26 @@ CallRecorder::CallRecorder(std::function<void(const LogEvent&)> log,
       has_failed_(std::move(has_failed)),
       counters_("", "verb", verb_names()) {}
 
-Dispatcher::Done CallRecorder::observe(const Call& call, const Caller& caller,
-                                       Dispatcher::Done done) {
+CallObserver::Started CallRecorder::begin(const Call& call, const Caller& caller) {
+    Started started{call.body.index(), is_decision(call.body), steady_clock::now(), {}};
     if (auto event = administration(call, caller)) {
-        done = [this, event = *std::move(event), done = std::move(done)](Result<Reply>&& reply) {
-            if (reply) log_(event);
-            done(std::move(reply));
-        };
+        started.action = std::make_shared<const LogEvent>(*std::move(event));
     }
-    return [this, verb = call.body.index(), decides = is_decision(call.body),
-            start = steady_clock::now(), done = std::move(done)](Result<Reply>&& reply) {
-        std::optional<Error> error;
-        if (!reply) error = reply.error();
-        counters_.add(verb, error ? std::optional(error->code) : std::nullopt,
-                      steady_clock::now() - start);
-        done(std::move(reply));
-        if (error && decides) judge(*error);
-    };
+    return started;
+}
+
+void CallRecorder::end(const Started& started, Result<Reply>&& reply,
+                       const Dispatcher::Done& done) {
+    const auto took = steady_clock::now() - started.at;
+    if (reply) {
+        counters_.add(started.verb, std::nullopt, took);
+        if (started.action != nullptr) log_(*started.action);
+        return done(std::move(reply));
+    }
+    const Error error = reply.error();
+    counters_.add(started.verb, error.code, took);
+    done(std::move(reply));
+    if (started.decides) judge(error);
 }
 
 void CallRecorder::judge(const Error& error) {

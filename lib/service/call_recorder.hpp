@@ -23,8 +23,8 @@ public:
                  std::function<void(const Error&)> storage_failed,
                  std::function<bool()> has_failed = {});
 
-    Dispatcher::Done observe(const Call& call, const Caller& caller,
-                             Dispatcher::Done done) override;
+    Started begin(const Call& call, const Caller& caller) override;
+    void end(const Started& started, Result<Reply>&& reply, const Dispatcher::Done& done) override;
 
     // Must be called when a request for tables has failed with an error that the request did not
     // cause. If the error means that the storage has failed, reports the failure.

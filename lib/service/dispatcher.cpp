@@ -140,6 +140,17 @@ void set_principal_in(Answer& answer, const std::string& principal) {
 
 }  // namespace
 
+struct Dispatcher::Replier {
+    Done done;
+    CallObserver* observer = nullptr;
+    CallObserver::Started started{};
+
+    void operator()(Result<Reply>&& reply) const {
+        if (observer != nullptr) return observer->end(started, std::move(reply), done);
+        done(std::move(reply));
+    }
+};
+
 bool may_take_long(const CallBody& body) {
     return std::visit(
         [](const auto& verb) {
@@ -181,7 +192,7 @@ bool Dispatcher::searches_for_process(const Call& call, const Caller& caller) {
            binds_to_process(call);
 }
 
-void Dispatcher::search_for_process(Call call, const Caller& caller, Done done,
+void Dispatcher::search_for_process(Call call, const Caller& caller, Replier done,
                                     std::function<void(Ticket)> late_ticket) {
     const auto pid = *call.pid;
     watch_->find(caller.node->host, uid_of(caller.uid), pid,
@@ -197,26 +208,25 @@ void Dispatcher::search_for_process(Call call, const Caller& caller, Done done,
 std::optional<Ticket> Dispatcher::submit(Call&& call, const Caller& caller, Done done,
                                          ProvenSession* proven,
                                          std::function<void(Ticket)> late_ticket) {
-    if (options_.observer != nullptr) {
-        done = options_.observer->observe(call, caller, std::move(done));
-    }
+    Replier replier{std::move(done), options_.observer};
+    if (replier.observer != nullptr) replier.started = replier.observer->begin(call, caller);
     // A lookup of the groups of a user may take long, and the calling thread may serve other
     // clients. The lookup therefore runs in the background. Calls that depend on rights never wait
     // for a lock, so they need no ticket.
     if (options_.background && !may_administer(caller) && depends_on_rights(call.body) &&
         !identities_.knows(caller.uid)) {
         options_.background(
-            [this, call = std::move(call), caller, done = std::move(done)]() mutable {
+            [this, call = std::move(call), caller, replier = std::move(replier)]() mutable {
                 std::ignore = identities_.of(caller.uid);
-                start(std::move(call), caller, std::move(done), nullptr);
+                start(std::move(call), caller, std::move(replier), nullptr);
             });
         return std::nullopt;
     }
     if (watch_ != nullptr && searches_for_process(call, caller)) {
-        search_for_process(std::move(call), caller, std::move(done), std::move(late_ticket));
+        search_for_process(std::move(call), caller, std::move(replier), std::move(late_ticket));
         return std::nullopt;
     }
-    return start(std::move(call), caller, std::move(done), proven);
+    return start(std::move(call), caller, std::move(replier), proven);
 }
 
 namespace {
@@ -231,7 +241,7 @@ Dispatcher::Done with_node(std::shared_ptr<const RemoteNode> node, Dispatcher::D
 
 }  // namespace
 
-std::optional<Ticket> Dispatcher::start(Call&& call, const Caller& caller, Done done,
+std::optional<Ticket> Dispatcher::start(Call&& call, const Caller& caller, Replier done,
                                         ProvenSession* proven,
                                         const Result<SessionWatch::FoundProcess>* found) {
     auto binding = prepare(call, caller, proven, found);
@@ -256,7 +266,7 @@ std::optional<Ticket> Dispatcher::start(Call&& call, const Caller& caller, Done 
                 return watch(std::move(verb), std::move(done));
             } else {
                 if constexpr (std::is_same_v<std::decay_t<decltype(verb)>, Ping>) {
-                    if (caller.node) done = with_node(caller.node, std::move(done));
+                    if (caller.node) done.done = with_node(caller.node, std::move(done.done));
                 }
                 answer_query(std::move(call), may_administer(caller), std::move(done));
                 return std::nullopt;
@@ -411,14 +421,14 @@ std::string Dispatcher::name_of(const Caller& caller) const {
 
 // Makes the checks that the service does not make: the rights of the caller and of its node, and
 // the secret of the session. Adds the facts about the caller that the kernel reports.
-Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller,
-                                                ProvenSession* proven,
-                                                const Result<SessionWatch::FoundProcess>* found) {
+Result<Dispatcher::BindingPtr> Dispatcher::prepare(
+    Call& call, const Caller& caller, ProvenSession* proven,
+    const Result<SessionWatch::FoundProcess>* found) {
     const bool administrator = may_administer(caller);
     if (caller.node) {
         if (auto denied = check_rights(*caller.node, call.body)) return *std::move(denied);
     }
-    Binding binding;
+    BindingPtr binding;
     if (!administrator) {
         if (auto allowed = add_rights(call.body, caller); !allowed)
             return std::move(allowed).error();
@@ -437,9 +447,14 @@ Result<Dispatcher::Binding> Dispatcher::prepare(Call& call, const Caller& caller
     return binding;
 }
 
+Dispatcher::Binding& Dispatcher::made(BindingPtr& binding) {
+    if (binding == nullptr) binding = std::make_shared<Binding>();
+    return *binding;
+}
+
 // Adds the facts about the caller to the session that the call opens, and determines the processes
 // to watch.
-Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, Binding& binding,
+Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, BindingPtr& binding,
                                         const Result<SessionWatch::FoundProcess>* found) {
     auto* opens = session_to_open(call.body);
     auto* join = std::get_if<JoinProcess>(&call.body);
@@ -454,13 +469,14 @@ Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, Bindin
     if (binds_to_process(call)) {
         auto process = process_for(call, caller, found);
         if (!process) return std::move(process).error();
-        binding.processes = {*process};
-        binding.host = caller.node ? caller.node->host : options_.own_host;
-        if (opens != nullptr) opens->processes = binding.processes;
+        Binding& bound = made(binding);
+        bound.processes = {*process};
+        bound.host = caller.node ? caller.node->host : options_.own_host;
+        if (opens != nullptr) opens->processes = bound.processes;
         if (join != nullptr) {
             join->process = *process;
-            join->host = binding.host;
-            binding.joined = join->session;
+            join->host = bound.host;
+            bound.joined = join->session;
         }
     }
     return {};
@@ -505,7 +521,7 @@ Result<void> Dispatcher::add_rights(CallBody& body, const Caller& caller) {
 }
 
 // Applies the rule for principals to the session that the call opens.
-Result<void> Dispatcher::set_principal(CallBody& body, const Caller& caller, Binding& binding) {
+Result<void> Dispatcher::set_principal(CallBody& body, const Caller& caller, BindingPtr& binding) {
     auto* opens = session_to_open(body);
     auto* list = std::get_if<ListLocks>(&body);
     if (opens == nullptr && list == nullptr) return {};
@@ -520,7 +536,7 @@ Result<void> Dispatcher::set_principal(CallBody& body, const Caller& caller, Bin
     auto principal = principals_.principal_for(caller.uid, opens->principal);
     if (!principal) return std::move(principal).error();
     if (*principal == opens->principal) return {};
-    binding.principal = *principal;
+    made(binding).principal = *principal;
     opens->principal = *std::move(principal);
     return {};
 }
@@ -544,16 +560,18 @@ Result<void> Dispatcher::prove(const Call& call, ProvenSession* proven) {
     return std::move(known).error();
 }
 
-Ticket Dispatcher::decide(Request&& request, Binding&& binding, Done&& done) {
+Ticket Dispatcher::decide(Request&& request, BindingPtr binding, Replier&& done) {
     const bool opens = std::holds_alternative<OpenSession>(request);
     auto completion = [watch = watch_, binding = std::move(binding), opens,
                        done = std::move(done)](Result<Answer>&& answer) {
         if (!answer) return done(std::move(answer).error());
-        if (watch != nullptr && !binding.processes.empty()) {
-            const auto session = binding.joined ? binding.joined : opened_session(*answer);
-            if (session) watch->watch(*session, binding.host, binding.processes);
+        if (binding != nullptr) {
+            if (watch != nullptr && !binding->processes.empty()) {
+                const auto session = binding->joined ? binding->joined : opened_session(*answer);
+                if (session) watch->watch(*session, binding->host, binding->processes);
+            }
+            if (!binding->principal.empty()) set_principal_in(*answer, binding->principal);
         }
-        if (!binding.principal.empty()) set_principal_in(*answer, binding.principal);
         done(reply_of(*std::move(answer), opens));
     };
     if (!options_.flush_soon) return service_.submit(std::move(request), std::move(completion));

@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,6 +28,7 @@
 #include "base/mutex.hpp"
 #include "lock/manager/server_service.hpp"
 #include "service/cluster_service.hpp"
+#include "service/log_event.hpp"
 #include "service/principal_rule.hpp"
 #include "service/remote_users.hpp"
 #include "service/user_identities.hpp"
@@ -239,12 +242,19 @@ private:
         std::string principal;
     };
 
+    // Null for most calls, so that these calls do not construct and move an empty Binding.
+    using BindingPtr = std::shared_ptr<Binding>;
+    static Binding& made(BindingPtr& binding);
+
+    // Passes the reply to the observer, if there is one, and to `done`.
+    struct Replier;
+
     // `found` is the process of another host that the call names, or null if the call names none.
-    Result<Binding> prepare(Call& call, const Caller& caller, ProvenSession* proven,
-                            const Result<SessionWatch::FoundProcess>* found);
-    Result<void> bind_processes(Call& call, const Caller& caller, Binding& binding,
+    Result<BindingPtr> prepare(Call& call, const Caller& caller, ProvenSession* proven,
+                               const Result<SessionWatch::FoundProcess>* found);
+    Result<void> bind_processes(Call& call, const Caller& caller, BindingPtr& binding,
                                 const Result<SessionWatch::FoundProcess>* found);
-    void search_for_process(Call call, const Caller& caller, Done done,
+    void search_for_process(Call call, const Caller& caller, Replier done,
                             std::function<void(Ticket)> late_ticket);
     // Returns whether a class gives users or groups a right that the call may need.
     bool depends_on_rights(const CallBody& body);
@@ -252,9 +262,10 @@ private:
     // can check the rights that classes give. Returns an error if the call requires administrator
     // rights and no class gives a right that could replace them.
     Result<void> add_rights(CallBody& body, const Caller& caller);
-    std::optional<Ticket> start(Call&& call, const Caller& caller, Done done, ProvenSession* proven,
+    std::optional<Ticket> start(Call&& call, const Caller& caller, Replier done,
+                                ProvenSession* proven,
                                 const Result<SessionWatch::FoundProcess>* found = nullptr);
-    Result<void> set_principal(CallBody& body, const Caller& caller, Binding& binding);
+    Result<void> set_principal(CallBody& body, const Caller& caller, BindingPtr& binding);
     Result<void> prove(const Call& call, ProvenSession* proven);
     void disconnect_in_pieces(const Disconnect& disconnected, std::chrono::microseconds pause);
     void answer_query(Call call, bool administrator, Done done);
@@ -276,7 +287,7 @@ private:
     void back_up(const std::string& directory, Done done);
     void run_alone(std::function<Result<Reply>()> task, Done done);
     Ticket watch(WatchRequest request, Done done);
-    Ticket decide(Request&& request, Binding&& binding, Done&& done);
+    Ticket decide(Request&& request, BindingPtr binding, Replier&& done);
 
     ServerService& service_;
     SessionWatch* watch_;
@@ -308,10 +319,21 @@ public:
     CallObserver& operator=(const CallObserver&) = delete;
     virtual ~CallObserver() = default;
 
-    // Returns the function that is called with the reply instead of `done`. The returned function
-    // must call `done`.
-    virtual Dispatcher::Done observe(const Call& call, const Caller& caller,
-                                     Dispatcher::Done done) = 0;
+    // The facts about a call that are needed when its reply is recorded.
+    struct Started {
+        // The index of the verb in CallBody.
+        std::size_t verb = 0;
+        // Whether the call can change something.
+        bool decides = false;
+        std::chrono::steady_clock::time_point at;
+        // The event that is logged if the call succeeds. Null for most calls.
+        std::shared_ptr<const LogEvent> action;
+    };
+    // Called before each call is executed.
+    virtual Started begin(const Call& call, const Caller& caller) = 0;
+    // Called once for each call with its reply. Must call `done` with the reply.
+    virtual void end(const Started& started, Result<Reply>&& reply,
+                     const Dispatcher::Done& done) = 0;
 };
 
 }  // namespace rocklock

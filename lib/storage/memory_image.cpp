@@ -146,13 +146,35 @@ void MemoryImage::apply(std::span<Batch* const> batches) {
 
 // Returns the first key that is not less than `key`. Since most keys are inserted in order, first
 // checks the neighbours of the last inserted key.
+// Returns the first position whose key is not less than `key`. Keys are usually inserted in
+// ascending order. The records of grants are replaced in about the order in which they were
+// inserted, so the key is also searched among the next keys after the last replaced one.
 MemoryImage::Map::iterator MemoryImage::position_of(Map& map, Family family,
                                                     const std::string& key) const {
-    const auto& near = near_[static_cast<std::size_t>(family)];
-    if (!near || key < (*near)->first) return map.lower_bound(key);
-    if (key == (*near)->first) return *near;
-    const auto next = std::next(*near);
-    return next == map.end() || key <= next->first ? next : map.lower_bound(key);
+    constexpr int max_steps = 4;
+    const Near& near = near_[static_cast<std::size_t>(family)];
+    if (near.inserted) {
+        const int order = key.compare((*near.inserted)->first);
+        if (order == 0) return *near.inserted;
+        if (order > 0) {
+            const auto next = std::next(*near.inserted);
+            return next == map.end() || key <= next->first ? next : map.lower_bound(key);
+        }
+    }
+    if (near.replaced) {
+        auto at = *near.replaced;
+        for (int step = 0; step < max_steps && at != map.end() && at->first <= key; ++step, ++at) {
+            if (at->first == key) return at;
+        }
+    }
+    return map.lower_bound(key);
+}
+
+void MemoryImage::erase(Family family, Map::iterator position) {
+    Near& near = near_[static_cast<std::size_t>(family)];
+    if (near.inserted == position) near.inserted.reset();
+    if (near.replaced == position) near.replaced.reset();
+    map(family).erase(position);
 }
 
 void MemoryImage::put(Map& map, Family family, Write& write) {
@@ -163,7 +185,7 @@ void MemoryImage::put(Map& map, Family family, Write& write) {
         const auto made = map.emplace_hint(found, std::move(write.key), State{});
         made->second.since = now_;
         made->second.value = std::move(write.value);
-        near_[static_cast<std::size_t>(family)] = made;
+        near_[static_cast<std::size_t>(family)].inserted = made;
         return;
     }
     State& state = found->second;
@@ -175,12 +197,11 @@ void MemoryImage::put(Map& map, Family family, Write& write) {
         state.older = std::move(older);
         keys_to_prune_.emplace(family, found->first);
     } else if (!write.value && state.older == nullptr) {
-        near_[static_cast<std::size_t>(family)].reset();
-        map.erase(found);
-        return;
+        return erase(family, found);
     }
     state.since = now_;
     state.value = std::move(write.value);
+    near_[static_cast<std::size_t>(family)].replaced = found;
 }
 
 MemoryImage::Moment MemoryImage::open_snapshot() {
@@ -202,10 +223,7 @@ void MemoryImage::prune() {
         Map& keys = map(entry->first);
         const auto found = keys.find(entry->second);
         const bool left = found != keys.end() && prune_state(found->second);
-        if (!left && found != keys.end()) {
-            near_[static_cast<std::size_t>(entry->first)].reset();
-            keys.erase(found);
-        }
+        if (!left && found != keys.end()) erase(entry->first, found);
         const bool light = !left || (found->second.older == nullptr && found->second.value);
         entry = light ? keys_to_prune_.erase(entry) : std::next(entry);
     }

@@ -71,6 +71,7 @@ private:
     void put(Map& map, Family family, Write& write) ROCKLOCK_REQUIRES(mutex_);
     Map::iterator position_of(Map& map, Family family, const std::string& key) const
         ROCKLOCK_REQUIRES(mutex_);
+    void erase(Family family, Map::iterator position) ROCKLOCK_REQUIRES(mutex_);
     void prune() ROCKLOCK_REQUIRES(mutex_);
     // Removes the older states that no snapshot can see. If the key is deleted and no older state
     // is left, returns false, and the caller can erase the key.
@@ -85,9 +86,13 @@ private:
 
     mutable Mutex mutex_;
     std::array<Map, family_count> maps_ ROCKLOCK_GUARDED_BY(mutex_);
-    // For each family, the key that was inserted last. The next insertion is expected near this
-    // key. nullopt if a key of the family was erased after the insertion.
-    std::array<std::optional<Map::iterator>, family_count> near_ ROCKLOCK_GUARDED_BY(mutex_);
+    // The keys of a family that were written last. The next write is expected near one of them.
+    struct Near {
+        // nullopt if the key was erased.
+        std::optional<Map::iterator> inserted;
+        std::optional<Map::iterator> replaced;
+    };
+    std::array<Near, family_count> near_ ROCKLOCK_GUARDED_BY(mutex_);
     Moment now_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::multiset<Moment> snapshots_ ROCKLOCK_GUARDED_BY(mutex_);
     // The keys that have older states, and the deleted keys that are kept for snapshots.

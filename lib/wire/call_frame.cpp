@@ -80,6 +80,7 @@ void append_call(std::string& out, std::uint64_t number, const Call& call) {
     append_u16(out, verb_number(call.body));
     FrameWriter writer(out);
     std::visit([&](const auto& body) { describe_call(writer, call, body); }, call.body);
+    writer.finish();
 }
 
 void append_cancel(std::string& out, std::uint64_t number) {
@@ -92,6 +93,7 @@ void append_reply(std::string& out, std::uint64_t number, std::chrono::milliseco
     append_varint(out, static_cast<std::uint64_t>(std::max<std::int64_t>(held.count(), 0)));
     FrameWriter writer(out);
     std::visit([&](const auto& value) { describe(writer, value); }, reply);
+    writer.finish();
 }
 
 void append_refusal(std::string& out, std::uint64_t number, const Error& error, FrameKind kind) {
@@ -100,6 +102,7 @@ void append_refusal(std::string& out, std::uint64_t number, const Error& error, 
     writer.required("Code", std::string(to_string(error.code)));
     writer.required("Message", error.message);
     describe_facts(writer, error);
+    writer.finish();
 }
 
 Result<Call> read_call_frame(std::string_view body) {

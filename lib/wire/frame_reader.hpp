@@ -93,6 +93,7 @@ public:
     }
 
     bool has(FrameTag tag) const {
+        if ((present_ & bit_of(tag.number)) == 0) return false;
         return std::any_of(members_.begin(), members_.begin() + count_,
                            [&](const Member& member) { return member.tag >> 1 == tag.number; });
     }
@@ -132,6 +133,10 @@ private:
         std::string_view bytes() const { return {data, size}; }
     };
 
+    static constexpr std::uint64_t bit_of(unsigned number) {
+        return std::uint64_t{1} << (number % 64);
+    }
+
     static bool take(Reader& reader, bool is_number, Member& member) {
         if (is_number) {
             const auto number = reader.varint();
@@ -155,6 +160,7 @@ private:
             member.tag = *tag;
             member.taken = false;
             if (!take(reader, (*tag & 1) == 0, member)) return false;
+            present_ |= bit_of(*tag >> 1);
             ++count_;
         }
         return true;
@@ -163,6 +169,7 @@ private:
     // Returns the member, or null if it is absent. Writer and reader use the same order of members.
     // Therefore, the search begins after the last member that was found.
     Member* find(FrameTag tag, bool is_number) {
+        if ((present_ & bit_of(tag.number)) == 0) return nullptr;
         const unsigned wanted = tag.number * 2U + (is_number ? 0U : 1U);
         for (std::size_t i = 0; i < count_; ++i) {
             const std::size_t at = next_ + i < count_ ? next_ + i : next_ + i - count_;
@@ -339,6 +346,8 @@ private:
     std::size_t count_ = 0;
     // The index at which the next search begins.
     std::size_t next_ = 0;
+    // The bits of all members that were found. A member whose bit is not set is absent.
+    std::uint64_t present_ = 0;
     std::array<Member, max_members> members_;
 };
 

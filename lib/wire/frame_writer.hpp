@@ -18,6 +18,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/assert.hpp"
+#include "base/byte_writer.hpp"
 #include "base/bytes.hpp"
 #include "wire/draft_json.hpp"
 #include "wire/frame_tag.hpp"
@@ -50,8 +51,9 @@ class FrameWriter {
 public:
     static constexpr bool reading = false;
 
-    // Appends to `out`.
+    // Appends to `out`, which is complete after finish().
     explicit FrameWriter(std::string& out) : out_(out) {}
+    void finish() { out_.flush(); }
 
     template <typename T>
     void required(FrameTag tag, const T& value) {
@@ -120,7 +122,7 @@ private:
     template <std::size_t size>
     void write_raw(const std::array<std::uint8_t, size>& bytes) {
         append_varint(out_, size);
-        out_.append(reinterpret_cast<const char*>(bytes.data()), size);
+        append_bytes(out_, {reinterpret_cast<const char*>(bytes.data()), size});
     }
     void write(const Metadata& value) {
         const auto begin = begin_block();
@@ -149,22 +151,22 @@ private:
     // A block is a length followed by its bytes. One byte is reserved for the length, which is
     // enough for most blocks; end_block() inserts more bytes if needed.
     std::size_t begin_block() {
-        out_.push_back('\0');
+        append_u8(out_, 0);
         return out_.size();
     }
     void end_block(std::size_t begin) {
         ROCKLOCK_ASSERT(begin > 0 && begin <= out_.size());
         const auto size = out_.size() - begin;
         if (size < 0x80) {
-            out_[begin - 1] = static_cast<char>(size);
+            out_.set(begin - 1, static_cast<char>(size));
             return;
         }
         std::string length;
         append_varint(length, size);
-        out_.replace(begin - 1, 1, length);
+        out_.replace(begin - 1, length);
     }
 
-    std::string& out_;
+    ByteWriter out_;
 };
 
 }  // namespace rocklock

@@ -31,9 +31,11 @@ void describe_session(Codec& codec, C& call, T& body) {
     codec.optional("Session", body.session);
     codec.optional("Secret", call.secret);
     if constexpr (Codec::reading) {
-        OpenSession opens;
         const bool given = codec.has("Principal") || codec.has("LeaseMs") || codec.has("Bound") ||
                            codec.has("Pid");
+        // The frequent case: there is no session to open.
+        if (body.session && call.secret && !given && !codec.has("NoExpiry")) return;
+        OpenSession opens;
         describe_opens(codec, call, opens);
         if (body.session) {
             if (given)

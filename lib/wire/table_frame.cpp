@@ -128,6 +128,7 @@ std::string write_table_frame(const TableFrame& frame) {
     std::string body(1, version);
     FrameWriter writer(body);
     std::visit([&](const auto& request) { describe_frame(writer, frame, request); }, frame.request);
+    writer.finish();
     return body;
 }
 
@@ -151,6 +152,7 @@ std::string write_table_reply(const TableFrameReply& reply) {
     FrameWriter writer(body);
     std::visit([&](const auto& answer) { describe(writer, answer); }, reply.reply);
     writer.optional("Released", reply.released);
+    writer.finish();
     return body;
 }
 
@@ -180,6 +182,7 @@ std::string write_table_refusal(const Error& error) {
     writer.required("Message", error.message);
     describe_facts(writer, error);
     describe_item_facts(writer, error);
+    writer.finish();
     return body;
 }
 

@@ -266,7 +266,7 @@ struct LockManager::Core {
     // Sets the time at which the thread wakes for trimming; max() if there are no records to trim.
     void plan_trim(BootTime at) ROCKLOCK_REQUIRES(mutex);
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);
-    void deliver(Delivery& delivery) ROCKLOCK_EXCLUDES(mutex);
+    void deliver(Delivery& delivery, const std::optional<Error>& failure) ROCKLOCK_EXCLUDES(mutex);
     void notify(const manager::Notifications& notifications) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
     bool notify_flusher_if_any() ROCKLOCK_EXCLUDES(mutex);

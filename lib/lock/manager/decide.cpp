@@ -159,12 +159,11 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
     if (!callbacks.notify_lost && !callbacks.notify_wanted && !callbacks.notify_answered && !slow) {
         return;
     }
-    Delivery delivery;
+    Delivery& delivery = deliveries.add_committing();
     if (!mutated(Mutant::notified_before_durable)) delivery.dependency = dependency;
     delivery.notifications = std::make_unique<manager::Notifications>(
         manager::Notifications{std::move(decision.lost), std::move(decision.wanted),
                                std::move(decision.answered), std::move(decision.slow)});
-    deliveries.add_committing(std::move(delivery));
     after.deliver = true;
 }
 
@@ -183,17 +182,12 @@ void LockManager::Core::complete(Pending to, Result<Answer> answer,
         return;
     }
     ROCKLOCK_ASSERT(to.done != nullptr);
-    Delivery delivery;
     const bool confirmed = !answer && commits.confirms();
+    const bool at_once = !answer && !confirmed;
+    Delivery& delivery = at_once ? deliveries.add_ready() : deliveries.add_committing();
     delivery.dependency = confirmed ? confirmed_refusal(dependency) : dependency;
     delivery.done = std::move(to.done);
-    const bool at_once = !answer && !confirmed;
     delivery.answer = std::move(answer);
-    if (at_once) {
-        deliveries.add_ready(std::move(delivery));
-    } else {
-        deliveries.add_committing(std::move(delivery));
-    }
     after.deliver = true;
 }
 

@@ -62,24 +62,18 @@ void LockManager::Core::decide_and_register(const Event& event, Ticket ticket,
     }
     const bool flushes = delivery_by == DeliveryBy::by_flush && options.background;
     if (after.history) {
-        Delivery delivery;
+        Delivery& delivery = deliveries.add_committing();
         delivery.done = std::move(done);
         delivery.dependency = after.dependency;
         delivery.history = after.history;
-        deliveries.add_committing(std::move(delivery));
     } else if (after.own) {
         const bool lazily = after.dependency.durability == Durability::deferred;
         const bool at_once = (!*after.own && !commits.confirms()) || lazily;
-        Delivery delivery;
+        Delivery& delivery = at_once ? deliveries.add_ready() : deliveries.add_committing();
         delivery.done = std::move(done);
         delivery.dependency = after.dependency;
         delivery.answer = std::move(after.own);
         delivery.acquired_at = after.acquired_at;
-        if (at_once) {
-            deliveries.add_ready(std::move(delivery));
-        } else {
-            deliveries.add_committing(std::move(delivery));
-        }
         after.leaves = lazily && !flushes;
         if (lazily && flushes) commits.note_deferred(last_decided);
     } else {
@@ -219,21 +213,24 @@ void LockManager::Core::deliver_done() {
             // Without the background thread, and while closing, deliver everything that is
             // possible.
             const bool limited = options.background && !closing;
-            auto delivery = deliveries.take(storage, limited ? &refusals : nullptr);
-            if (!delivery) break;
+            auto batch = deliveries.take(storage, limited ? &refusals : nullptr);
+            if (batch.empty()) break;
             lock.unlock();
-            deliver(*delivery);
-            delivery.reset();
+            // If a commit has failed, decisions that depend on it are void.
+            const auto failure = storage.failure();
+            for (Delivery& delivery : batch) {
+                deliver(delivery, failure);
+                delivery.clear();
+            }
             lock.lock();
+            deliveries.give_back(batch);
         }
         deliveries.end();
     }
     if (events.is_on()) deliver_events();
 }
 
-void LockManager::Core::deliver(Delivery& delivery) {
-    // If a commit has failed, decisions that depend on it are void.
-    const auto failure = storage.failure();
+void LockManager::Core::deliver(Delivery& delivery, const std::optional<Error>& failure) {
     const bool rests = delivery.dependency.number != 0 || delivery.dependency.kept != 0;
     if (failure && rests) {
         fail(*failure);

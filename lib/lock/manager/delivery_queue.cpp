@@ -1,10 +1,17 @@
 #include "lock/manager/delivery_queue.hpp"
 
-#include <algorithm>
-
 #include "base/assert.hpp"
 
 namespace rocklock::manager {
+
+void Delivery::clear() {
+    dependency = {};
+    done = nullptr;
+    answer.reset();
+    history.reset();
+    notifications.reset();
+    acquired_at.reset();
+}
 
 bool DeliveryQueue::begin() {
     if (delivering_) return false;
@@ -21,26 +28,37 @@ void DeliveryQueue::end() {
 
 std::uint64_t DeliveryQueue::completed(const Storage& storage) const {
     std::uint64_t waiting = 0;
-    while (waiting < committing_.size() &&
-           !committing_[committing_.size() - 1 - waiting].dependency.done(storage)) {
-        ++waiting;
+    for (auto each = committing_.rbegin(); each != committing_.rend(); ++each, ++waiting) {
+        if (each->dependency.done(storage)) break;
     }
     return added_ - waiting;
 }
 
-std::optional<Delivery> DeliveryQueue::take(const Storage& storage, std::size_t* max_ready) {
+Delivery& DeliveryQueue::add_to(Batch& queue) {
+    if (unused_.empty()) return queue.emplace_back();
+    queue.splice(queue.end(), unused_, unused_.begin());
+    return queue.back();
+}
+
+DeliveryQueue::Batch DeliveryQueue::take(const Storage& storage, std::size_t* max_ready) {
     ROCKLOCK_ASSERT(delivering_);
-    std::optional<Delivery> delivery;
-    if (!ready_.empty() && (max_ready == nullptr || *max_ready > 0)) {
+    Batch batch;
+    while (!ready_.empty() && (max_ready == nullptr || *max_ready > 0)) {
         if (max_ready != nullptr) --*max_ready;
-        delivery.emplace(std::move(ready_.front()));
-        ROCKLOCK_ASSERT(delivery->done != nullptr && delivery->answer.has_value());
-        ready_.pop_front();
-    } else if (!committing_.empty() && committing_.front().dependency.done(storage)) {
-        delivery.emplace(std::move(committing_.front()));
-        committing_.pop_front();
+        ROCKLOCK_ASSERT(ready_.front().done != nullptr && ready_.front().answer.has_value());
+        batch.splice(batch.end(), ready_, ready_.begin());
     }
-    return delivery;
+    while (!committing_.empty() && committing_.front().dependency.done(storage)) {
+        batch.splice(batch.end(), committing_, committing_.begin());
+    }
+    return batch;
+}
+
+void DeliveryQueue::give_back(Batch& batch) {
+    while (!batch.empty() && unused_.size() < max_unused) {
+        ROCKLOCK_ASSERT(batch.front().done == nullptr && !batch.front().answer);
+        unused_.splice(unused_.end(), batch, batch.begin());
+    }
 }
 
 }  // namespace rocklock::manager

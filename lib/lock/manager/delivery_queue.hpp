@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include <rocklock/lock.hpp>
 #include <rocklock/storage/storage.hpp>
 
-#include "base/fifo.hpp"
 #include "lock/manager/commit_dependency.hpp"
 #include "lock/model/history_lookup.hpp"
 #include "lock/table/lock_table.hpp"
@@ -28,8 +27,7 @@ struct Notifications {
     std::vector<SlowWait> slow;
 };
 
-// A response or notices, and the commits on which they depend. The struct is kept small, because it
-// is moved often.
+// A response or notices, and the commits on which they depend.
 struct Delivery {
     CommitDependency dependency;
     LockService::Completion done;
@@ -40,18 +38,27 @@ struct Delivery {
     std::unique_ptr<Notifications> notifications;
     // Set for an acquire that was granted without waiting, if `timings` is on.
     std::optional<BootTime> acquired_at;
+
+    // Makes the delivery empty, so that it can be used again.
+    void clear();
 };
 
 // Threads: one at a time.
+//
+// The deliveries are elements of lists and are reused, because they are too large to be moved and
+// are added for each call.
 class DeliveryQueue {
 public:
-    // Adds a delivery that depends on no commit, such as a refusal.
-    void add_ready(Delivery delivery) { ready_.push_back(std::move(delivery)); }
-    // Adds a delivery that depends on a commit. Such deliveries must be added in the order of their
-    // commits.
-    void add_committing(Delivery delivery) {
-        committing_.push_back(std::move(delivery));
+    using Batch = std::list<Delivery>;
+
+    // Adds an empty delivery, which the caller must fill before the queue is used again. The
+    // delivery must depend on no commit, such as a refusal.
+    Delivery& add_ready() { return add_to(ready_); }
+    // As add_ready(), but the delivery depends on a commit. Such deliveries must be added in the
+    // order of their commits.
+    Delivery& add_committing() {
         ++added_;
+        return add_to(committing_);
     }
     // Returns how often add_committing() was called.
     std::uint64_t added() const { return added_; }
@@ -71,15 +78,21 @@ public:
     bool begin();
     void end();
 
-    // Takes the next delivery that is possible: a ready one, or else the first of those that depend
-    // on commits, if its commits are done. Returns nullopt if there is none. If `max_ready` is not
-    // null, it is the number of ready deliveries that may still be taken, and is decremented for
-    // each.
-    std::optional<Delivery> take(const Storage& storage, std::size_t* max_ready);
+    // Returns the next deliveries that are possible: first those that are ready, and then those
+    // whose commits are done. If `max_ready` is not null, it is the number of ready deliveries that
+    // may still be taken, and is decremented for each.
+    Batch take(const Storage& storage, std::size_t* max_ready);
+    // Returns the deliveries of take() for reuse. They must be empty.
+    void give_back(Batch& batch);
 
 private:
-    Fifo<Delivery> ready_;
-    Fifo<Delivery> committing_;
+    static constexpr std::size_t max_unused = 1024;
+
+    Delivery& add_to(Batch& queue);
+
+    Batch ready_;
+    Batch committing_;
+    Batch unused_;
     std::uint64_t added_ = 0;
     bool delivering_ = false;
     std::size_t size_at_begin_ = 0;

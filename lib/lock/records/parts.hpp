@@ -9,29 +9,37 @@
 #include <string_view>
 #include <utility>
 
+#include "base/byte_writer.hpp"
 #include "base/bytes.hpp"
 #include "lock/model/nodes.hpp"
 #include "lock/records/records.hpp"
 
 namespace rocklock::records {
 
-inline void append_boot(std::string& out, BootTime time) {
+// `out` is a std::string or a ByteWriter.
+template <typename Out>
+void append_boot(Out& out, BootTime time) {
     append_u64(out, static_cast<std::uint64_t>(time.time_since_epoch().count()));
 }
-inline void append_wall(std::string& out, WallTime time) {
+template <typename Out>
+void append_wall(Out& out, WallTime time) {
     append_u64(out, static_cast<std::uint64_t>(time.time_since_epoch().count()));
 }
-inline void append_duration(std::string& out, std::chrono::milliseconds duration) {
+template <typename Out>
+void append_duration(Out& out, std::chrono::milliseconds duration) {
     append_varint(out, static_cast<std::uint64_t>(duration.count()));
 }
-inline void append_session(std::string& out, const SessionId& id) {
-    out.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+template <typename Out>
+void append_session(Out& out, const SessionId& id) {
+    append_bytes(out, {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
 }
-inline void append_request(std::string& out, const lock_model::RequestKey& key) {
+template <typename Out>
+void append_request(Out& out, const lock_model::RequestKey& key) {
     append_u64(out, key.high);
     append_u64(out, key.low);
 }
-inline void append_texts(std::string& out, std::string_view note, const Metadata& metadata) {
+template <typename Out>
+void append_texts(Out& out, std::string_view note, const Metadata& metadata) {
     append_string(out, note);
     append_varint(out, metadata.size());
     for (const auto& [key, value] : metadata) {
@@ -39,7 +47,8 @@ inline void append_texts(std::string& out, std::string_view note, const Metadata
         append_string(out, value);
     }
 }
-inline void append_ending(std::string& out, const Ending& ending) {
+template <typename Out>
+void append_ending(Out& out, const Ending& ending) {
     append_u8(out, static_cast<std::uint8_t>(ending.outcome));
     append_string(out, ending.by);
     append_string(out, ending.reason);

@@ -38,7 +38,8 @@ enum : std::uint8_t {
 };
 
 // Encodes a lock: the name, the mode with the flag for `subtree`, and the other members.
-void append_lock(std::string& out, const lock_model::Hold& hold) {
+template <typename Out>
+void append_lock(Out& out, const lock_model::Hold& hold) {
     append_string(out, hold.resource->name());
     append_u8(out, static_cast<std::uint8_t>(static_cast<unsigned>(hold.mode) |
                                              (hold.subtree ? 4U : 0U)));
@@ -115,9 +116,8 @@ std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoc
     const lock_model::Session& session = *grant.session;
     const lock_model::Hold& first = grant.holds().front();
     const std::uint16_t parts = parts_of(grant, ending, closures);
-    std::string out;
-    out.reserve(96 + first.resource->name().size() +
-                (ending != nullptr ? session.principal.size() : 0));
+    std::string record;
+    ByteWriter out(record);
     append_u64(out, grant.version);
     append_u16(out, parts);
     append_varint(out, boot_epoch);
@@ -160,7 +160,8 @@ std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoc
             append_duration(out, closure.duration);
         }
     }
-    return out;
+    out.flush();
+    return record;
 }
 
 std::string encode_set(const lock_model::Grant& grant) {

@@ -137,7 +137,10 @@ struct LockTable::Core {
     // that have become empty.
     void serve_queues();
     void serve_all();
-    void answer(Ticket to, Answer reply) { decision->replies.push_back({to, std::move(reply)}); }
+    template <typename Reply>
+    void answer(Ticket to, Reply&& reply) {
+        decision->replies.emplace_back(to, Answer(std::forward<Reply>(reply)));
+    }
     void refuse(Ticket to, Error error);
     void need(Durability durability) {
         decision->durability = std::max(decision->durability, durability);
