@@ -580,14 +580,6 @@ Ticket Dispatcher::decide(Request&& request, BindingPtr binding, Replier&& done)
     return ticket;
 }
 
-Ticket Dispatcher::watch(WatchRequest request, Done done) {
-    return service_.submit_watch(std::move(request),
-                                 [done = std::move(done)](Result<EventPage> page) {
-                                     if (!page) return done(std::move(page).error());
-                                     done(Reply(*std::move(page)));
-                                 });
-}
-
 void Dispatcher::unbind(const SessionId& session) {
     const MutexLock lock(unbound_mutex_);
     unbound_.insert(session);

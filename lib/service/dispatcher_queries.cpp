@@ -246,4 +246,12 @@ Result<SessionPage> Dispatcher::list_sessions(const ListSessions& request) {
     return page;
 }
 
+Ticket Dispatcher::watch(WatchRequest request, Done done) {
+    return service_.submit_watch(std::move(request),
+                                 [done = std::move(done)](Result<EventPage> page) {
+                                     if (!page) return done(std::move(page).error());
+                                     done(Reply(*std::move(page)));
+                                 });
+}
+
 }  // namespace rocklock

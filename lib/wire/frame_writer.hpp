@@ -18,7 +18,6 @@
 #include <rocklock/lock.hpp>
 
 #include "base/assert.hpp"
-#include "base/byte_writer.hpp"
 #include "base/bytes.hpp"
 #include "wire/draft_json.hpp"
 #include "wire/frame_tag.hpp"

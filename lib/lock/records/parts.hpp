@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/byte_writer.hpp"
 #include "base/bytes.hpp"
 #include "lock/model/nodes.hpp"
 #include "lock/records/records.hpp"
