@@ -84,9 +84,12 @@ bool is_retried(const Error& error) {
 
 Error storage_failure(const Error& error, bool is_node) {
     if (is_takeover(error) || (is_node && is_retried(error))) return error;
-    return {error.code,
-            "the storage has failed, and the daemon cannot grant any more locks: " + error.message +
-                "; repair the disk, then start the daemon again: no acknowledged change is lost"};
+    const std::string what =
+        "the storage has failed, and the daemon cannot grant any more locks: " + error.message;
+    if (is_node) return {error.code, what};
+    return {
+        error.code,
+        what + "; repair the disk, then start the daemon again: no acknowledged change is lost"};
 }
 
 class Server {

@@ -178,6 +178,60 @@ BOOST_AUTO_TEST_CASE(is_not_replaced_by_an_empty_store_in_another_cluster) {
     open("a", copy)->close().value();
 }
 
+// Otherwise, locks that are held could be granted again.
+BOOST_AUTO_TEST_CASE(is_not_replaced_by_an_empty_store_if_the_keys_were_deleted) {
+    const auto client = cluster.connect("admin");
+    const auto refused = [&](const std::string& node, const std::shared_ptr<etcd::Copy>& copy) {
+        const auto opened = try_open(node, copy);
+        BOOST_REQUIRE(!opened);
+        BOOST_TEST((opened.error().code == ErrorCode::corrupt));
+        BOOST_TEST(opened.error().message.find("restore a backup") != std::string::npos);
+        BOOST_TEST(!cluster.value(layout.commit()));
+        end_leases();
+    };
+    const auto copy = on_disk();
+    {
+        auto store = open("a", copy);
+        commit(*store, {written("k", 1)});
+    }
+    // A standby whose copy follows the store while its keys are deleted.
+    const auto standby = in_memory();
+    follow("b", standby);
+    end_leases();
+    const auto before = standby->position();
+    etcd::Txn deletion;
+    deletion.success.emplace_back(etcd::DeleteRange{layout.commit(), {}});
+    BOOST_TEST(client->txn(deletion, 1s).value().succeeded);
+    etcd::Follower follower(*client, layout, standby);
+    const auto followed = follower.follow({});
+    BOOST_REQUIRE(!followed);
+    BOOST_TEST((followed.error().code == ErrorCode::corrupt));
+    BOOST_TEST((standby->position() == before));
+    refused("b", standby);
+    refused("a", copy);
+    // There are still values.
+    refused("new", nullptr);
+    deletion.success.emplace_back(
+        etcd::DeleteRange{layout.prefix(), etcd::end_of_prefix(layout.prefix())});
+    deletion.success.erase(deletion.success.begin());
+    BOOST_TEST(client->txn(deletion, 1s).value().succeeded);
+    refused("a", copy);
+    refused("b", standby);
+    open("new")->close().value();
+}
+
+BOOST_AUTO_TEST_CASE(of_another_prefix_is_not_replaced_by_an_empty_store) {
+    const auto copy = on_disk();
+    open("a", copy)->close().value();
+    EtcdOptions options;
+    options.copy = copy;
+    const auto refused = etcd::open_storage(cluster.connect("a"), "/roclock/", clock, options);
+    BOOST_REQUIRE(!refused);
+    BOOST_TEST((refused.error().code == ErrorCode::corrupt));
+    BOOST_TEST(refused.error().message.find("check the prefix") != std::string::npos);
+    open("a", copy)->close().value();
+}
+
 BOOST_AUTO_TEST_CASE(is_not_loaded_further_if_the_open_is_stopped) {
     open("a")->close().value();
     std::stop_source stop;

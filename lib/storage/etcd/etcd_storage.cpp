@@ -202,7 +202,15 @@ Result<Leadership::Won> EtcdStorage::become_manager(milliseconds timeout) {
         if (auto* const won = std::get_if<Leadership::Won>(&*outcome)) return std::move(*won);
         const auto& lost = std::get<Leadership::Lost>(*outcome);
         const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
-        if (left <= milliseconds{0}) return other_manager(ErrorCode::store_in_use, lost.manager);
+        if (left <= milliseconds{0}) {
+            if (!lost.manager.node.empty()) {
+                return other_manager(ErrorCode::store_in_use, lost.manager);
+            }
+            return Error(ErrorCode::store_in_use,
+                         "the key " + layout_.lead() +
+                             " in etcd names no node, so another program has written it: if no "
+                             "node is the manager, delete the key");
+        }
         leadership_->await_vacancy(lost.revision, left);
     }
 }

@@ -73,6 +73,8 @@ public:
     std::string part(std::uint64_t batch, std::uint32_t part) const;
     // Returns the prefix of all parts of a batch.
     std::string parts(std::uint64_t batch) const;
+    // Returns the prefix of all values.
+    std::string values() const { return prefix_ + "d/"; }
     std::string data(Family family, std::string_view key) const;
     // Returns the prefix of all keys of a family.
     std::string family(Family family) const { return data(family, {}); }

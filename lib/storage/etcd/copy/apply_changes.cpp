@@ -17,12 +17,15 @@ constexpr std::chrono::milliseconds position_timeout{2'000};
 struct Step {
     std::vector<Write> writes;
     std::optional<std::string> commit;
+    // Whether the key `commit` was deleted, which Rocklock never does.
+    bool deletes_commit = false;
 };
 
 void add_change(const Layout& layout, WatchEvent& event, Step& step) {
     auto& kv = event.kv;
     if (kv.key == layout.commit()) {
-        step.commit = std::move(kv.value);
+        step.deletes_commit = event.deleted;
+        if (!event.deleted) step.commit = std::move(kv.value);
     } else if (auto parsed = layout.parse(kv.key)) {
         auto value = event.deleted ? std::nullopt : std::optional(std::move(kv.value));
         step.writes.push_back({parsed->first, std::move(parsed->second), std::move(value)});
@@ -57,6 +60,11 @@ Result<void> apply_changes(const Layout& layout, WatchResponse response, Copy& c
         Step step;
         for (; i < events.size() && events[i].kv.mod_revision == revision; ++i) {
             add_change(layout, events[i], step);
+        }
+        if (step.deletes_commit && revision > copy.position().revision) {
+            return Error(ErrorCode::corrupt, "the key " + layout.commit() +
+                                                 " was deleted from etcd at revision " +
+                                                 std::to_string(revision));
         }
         // Changes of other keys, such as `lead`, are no commits.
         if (!step.commit || revision <= copy.position().revision) continue;

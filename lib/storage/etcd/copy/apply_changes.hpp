@@ -20,7 +20,7 @@ Result<std::unique_ptr<Watch>> watch_changes(Client& client, const Layout& layou
                                              const Copy& copy);
 
 // Applies the changes, one step for each revision. Changes that the copy already contains are
-// skipped. Errors: those of Copy::write()
+// skipped. Errors: those of Copy::write(); corrupt if the key `commit` was deleted
 Result<void> apply_changes(const Layout& layout, WatchResponse response, Copy& copy);
 
 }  // namespace rocklock::etcd

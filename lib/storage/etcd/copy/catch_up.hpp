@@ -16,8 +16,9 @@ namespace rocklock::etcd {
 // The caller must be the manager, so that no other process commits meanwhile.
 //
 // Errors: as load_copy(), which ends early if `stop` is requested; corrupt if etcd is older than
-//         the copy, because acknowledged changes are then missing in etcd; unreachable if etcd is
-//         another cluster that contains no store, while the copy shows one
+//         the copy, because acknowledged changes are then missing in etcd; corrupt if etcd has no
+//         key `commit`, but has values, or the copy shows a store; unreachable if etcd is another
+//         cluster that contains no store, while the copy shows one
 Result<void> catch_up(Client& client, const Layout& layout, const CopyPosition& position,
                       Copy& copy, std::stop_token stop = {});
 

@@ -31,6 +31,7 @@ Result<void> Follower::follow(const std::stop_token& stop) {
         auto done = copy_->position().revision == 0 ? load(stop) : apply(stop);
         if (!done && !stop.stop_requested()) report(false);
         if (auto failed = copy_->storage().failure()) return *std::move(failed);
+        if (!done && done.error().code == ErrorCode::corrupt) return done;
         if (!done && done.error().code == ErrorCode::precondition_failed) {
             // The store was replaced, or the history after the position was compacted.
             if (auto empty = copy_->reset(); !empty) return empty;

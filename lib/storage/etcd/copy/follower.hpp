@@ -30,7 +30,8 @@ public:
           on_current_(std::move(on_current)) {}
 
     // Loads the copy if necessary, and applies the changes of the store until a stop is requested.
-    // Continues after errors of etcd. Returns the error of a copy that cannot be written.
+    // Continues after errors of etcd. Returns the error of a copy that cannot be written, or
+    // corrupt if the key `commit` was deleted from etcd.
     Result<void> follow(const std::stop_token& stop);
 
 private:
