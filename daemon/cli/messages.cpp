@@ -26,7 +26,9 @@ std::string advice(const Error& error) {
             return "ROCKLOCK_SESSION in the environment must be the one that `acquire` printed";
         case ErrorCode::corrupt:
             return "list the damage with `rocklock db check`, then restore a backup into a new "
-                   "directory (rocklock db restore BACKUP --db DIR) and serve that directory";
+                   "directory (rocklock db restore BACKUP --db DIR) and serve that directory; a "
+                   "store on etcd cannot be listed: stop all nodes, delete its keys, and restore "
+                   "a backup (rocklock db restore BACKUP --store URL)";
         default:
             return "";
     }

@@ -62,6 +62,7 @@ constexpr milliseconds handover_time{5'000};
 constexpr milliseconds head_start{1'000};
 constexpr milliseconds head_start_step{50};
 constexpr milliseconds node_list_timeout{1'000};
+constexpr milliseconds status_timeout{1'000};
 
 // Returns whether opening the store can succeed later without a change by an administrator.
 bool is_temporary(ErrorCode code) {
@@ -148,6 +149,8 @@ private:
 
     End play_role();
     End serve(Database& database);
+    void refuse_clients(const Error& error);
+    void refuse_clients_without_etcd();
     void check_version();
     void let_other_node_lead();
     void free_later(Database database);
@@ -199,6 +202,7 @@ Result<void> Node::run() {
 
 // Becomes the manager or a standby, until that ends.
 Node::End Node::play_role() {
+    refuse_clients_without_etcd();
     auto opened = open_served_store(options_, *setup_.log);
     // If a stop was requested meanwhile, the destructor of the database closes it.
     if (signals_.token().stop_requested()) return std::nullopt;
@@ -213,12 +217,11 @@ Node::End Node::play_role() {
         refuser_.reset();
         return stand_by(*error.manager);
     }
-    if (!is_temporary(error.code)) return Result<void>(error);
+    // Without the name of the manager, the key `lead` contains something else.
+    const bool unknown_manager = error.code == ErrorCode::store_in_use;
+    if (!is_temporary(error.code) && !unknown_manager) return Result<void>(error);
     set_copy_current(false);
-    set_role(ProcessRole::waiting, "the store cannot be opened yet: " + error.message);
-    if (!refuser_) {
-        refuser_.emplace(*setup_.listeners, report_.role(), options_.relay_timeout);
-    }
+    refuse_clients(error);
     if (logged_.let_through(steady_clock::now()) > 0) {
         setup_.log->write({LogLevel::warning,
                            "store_unreachable",
@@ -231,9 +234,24 @@ Node::End Node::play_role() {
     return std::nullopt;
 }
 
+// Refuses new clients until the store can be opened.
+void Node::refuse_clients(const Error& error) {
+    set_role(ProcessRole::waiting, "the store cannot be opened yet: " + error.message);
+    if (!refuser_) {
+        refuser_.emplace(*setup_.listeners, report_.role(), options_.relay_timeout);
+    }
+}
+
+// An attempt to open the store without etcd takes longer than clients wait for an answer.
+void Node::refuse_clients_without_etcd() {
+    if (refuser_) return;
+    const auto status = etcd_.client->status(status_timeout);
+    if (!status) refuse_clients(status.error());
+}
+
 // Logs a warning if etcd has a version with known faults.
 void Node::check_version() {
-    const auto status = etcd_.client->status(milliseconds{1'000});
+    const auto status = etcd_.client->status(status_timeout);
     if (!status) return;
     const auto warning = etcd::version_warning(status->version);
     if (!warning) return;
@@ -375,15 +393,17 @@ Node::End Node::await_own_end(const ManagerNode& manager) {
     return std::nullopt;
 }
 
-// Waits without serving clients, whose connections stay in the queues of the listening sockets.
+// Waits without serving clients, which are refused.
 void Node::wait_for(const ManagerNode& manager, const std::string& why) {
     setup_.log->write({LogLevel::error,
                        "not_relaying",
-                       "the clients of this node wait, because it cannot relay them to the manager",
+                       "the clients of this node are refused, because it cannot relay them to the "
+                       "manager",
                        {{"manager", manager.name}, {"reason", why}}});
     set_role(ProcessRole::waiting,
              "this node cannot relay to the manager " + manager.name + ": " + why);
     setup_.manager.notify("READY=1\nSTATUS=waiting for another manager");
+    const ClientRefuser refuser(*setup_.listeners, report_.role(), options_.relay_timeout);
     follow_during([&] { return await_end_of(manager); });
 }
 
@@ -407,8 +427,7 @@ void Node::follow(const std::stop_token& stop) {
     set_copy_current(false);
     setup_.log->write({LogLevel::error,
                        "copy_failed",
-                       "the copy of the store cannot be written; it is loaded from etcd when this "
-                       "node becomes the manager",
+                       "the copy of the store cannot be kept current",
                        {{"error", done.error().message}}});
 }
 

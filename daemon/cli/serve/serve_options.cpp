@@ -192,13 +192,27 @@ Result<void> read_etcd_use(const Settings& settings, EtcdOptions& etcd) {
     return Error(ErrorCode::invalid_argument, "reads is '" + reads + "': write confirmed or lease");
 }
 
+// Returns an error if an option of a store on etcd was given on the command line without a store.
+// In the configuration file, such settings are permitted, so that --memory and --db can be tried.
+Result<void> check_no_etcd_options(const Settings& settings) {
+    for (const char* const name : {"peer-address", "lead-ttl", "etcd-timeout", "copy", "reads",
+                                   "etcd-quota", "etcd-compaction", "etcd-cert", "etcd-key",
+                                   "etcd-ca", "etcd-user", "etcd-password-file"}) {
+        if (settings.get(name, "").source != "the command line") continue;
+        return Error(ErrorCode::invalid_argument,
+                     std::string(name) +
+                         " has an effect only together with a store on etcd: give --store URL");
+    }
+    return {};
+}
+
 // Reads the settings of a store on etcd. Errors: invalid_argument; io_error (the file with the
 // password).
 Result<void> read_etcd(const Settings& settings, ServerOptions& options) {
     auto url = read_etcd_url(settings);
     if (!url) return std::move(url).error();
     options.store = *std::move(url);
-    if (options.store.empty()) return {};
+    if (options.store.empty()) return check_no_etcd_options(settings);
     if (!options.relay.empty()) {
         return Error(ErrorCode::invalid_argument,
                      "relay and store are both set: a daemon with relay has no store, and a node "
