@@ -7,7 +7,7 @@ import time
 import unittest
 
 import tap
-from cluster import Cluster
+from cluster import STORE, Cluster, ask_member, encoded
 from harness import SLOWNESS, Connection, wait_until
 
 
@@ -237,7 +237,8 @@ class Start(Cluster):
         self.etcd()
         self.members[0].kill()
         node = self.node("a", "--relay-timeout", "1s", ready=False)
-        node.wait_for("the store cannot be opened yet")
+        node.wait_for("listening on")
+        # The first call arrives while the node tries to open the store for the first time.
         for words in (("status",), ("ls",), ("run", "x", "--", "true")):
             refused = self.at(node, *words)
             self.assertNotEqual(refused.returncode, 0, words)
@@ -245,6 +246,34 @@ class Start(Cluster):
         self.members[0].start()
         self.wait_for_manager(node)
         self.acquire_at(node, "x")
+
+    def test_deleted_keys_are_not_replaced_by_an_empty_store(self):
+        self.etcd()
+        first, second = self.node("a"), self.node("b")
+        self.acquire_at(second, "x", "--lease", "1m")
+        wait_until(lambda: "standby" in self.at(first, "node", "ls").stdout, "the copy is current")
+        ask_member(self.members[0].port, "/v3/kv/deleterange",
+                   {"key": encoded(STORE), "range_end": encoded(STORE[:-1] + "0")})
+        refused = self.at(first, "acquire", "y")
+        self.assertNotEqual(refused.returncode, 0)
+        for node in (first, second):
+            wait_until(lambda: node.process.poll() is not None, "the node ends")  # pylint: disable=cell-var-from-loop
+            self.assertEqual(node.process.returncode, 70, node.log())
+        self.assertIn("restore a backup or a snapshot of etcd", second.log())
+        self.assertIsNone(self.manager())
+
+    def test_a_damaged_key_lead_ends_no_standby(self):
+        self.etcd()
+        first, second = self.node("a"), self.node("b")
+        self.acquire_at(first, "x", "--lease", "1m")
+        ask_member(self.members[0].port, "/v3/kv/put",
+                   {"key": encoded(STORE + "lead"), "value": encoded("garbage"), "ignore_lease": True})
+        second.wait_for("names no node")
+        self.assertIsNone(second.process.poll())
+        self.assertEqual(self.resources(first), ["x"])
+        first.stop(signal.SIGTERM)
+        self.wait_for_manager(second)
+        self.assertEqual(self.resources(second), ["x"])
 
     def test_three_members_survive_the_loss_of_one(self):
         self.etcd(3)
@@ -264,6 +293,7 @@ class Start(Cluster):
                 (("--store", "etcd://127.0.0.1"), "write etcd://"),
                 (("--store", "etcd://127.0.0.1:1", "--db", "x"), "only one of them"),
                 (("--store", "etcd://127.0.0.1:1", "--memory"), "only one of them"),
+                (("--memory", "--lead-ttl", "3s"), "lead-ttl has an effect only together with a store on etcd"),
                 (("--store", "etcd://127.0.0.1:1", "--relay", "127.0.0.1:2"), "both set"),
                 (("--store", "etcd://127.0.0.1:1", "--lead-ttl", "1s"), "lead-ttl is 1s: it must be 2s to 60s"),
                 (("--store", "etcd://127.0.0.1:1", "--etcd-timeout", "10ms"),
