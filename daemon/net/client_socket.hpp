@@ -40,6 +40,8 @@ public:
                std::uint32_t events);
     void change(IoThread& thread, std::uint32_t events);
 
+    // Returns false if the client is a client of a relay.
+    bool is_socket() const { return channel_ == nullptr; }
     // Returns true if the client is a client of a relay, and the connection to the relay was lost.
     bool lost_relay() const { return channel_ && channel_->lost(); }
 

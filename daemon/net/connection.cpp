@@ -29,6 +29,9 @@ constexpr milliseconds max_close_wait_half_closed{500};
 // A connection that waits in this way is closed if more than this number of other connections of
 // its thread have begun to wait after it.
 constexpr std::size_t max_closing = 128;
+// EPOLLRDHUP reports that the client has closed its sending side. If that happens between the event
+// and the call of recv(), EPOLLIN alone would not report it again.
+constexpr std::uint32_t edge_triggered = EPOLLIN | EPOLLRDHUP | EPOLLET;
 // The reader of an event stream is disconnected if it reads nothing for this long.
 constexpr milliseconds max_stall{10'000};
 
@@ -73,7 +76,7 @@ std::shared_ptr<Connection> Connection::start(int socket, IoThread& thread, cons
     if (side.arrivals != nullptr) side.arrivals->enter();
     thread.introduce([connection, arrivals = side.arrivals] {
         if (arrivals != nullptr) arrivals->leave();
-        if (!connection->watch(EPOLLIN)) connection->hang_up();
+        if (!connection->watch(edge_triggered)) connection->hang_up();
     });
     return connection;
 }
@@ -146,13 +149,17 @@ void Connection::ready(std::uint32_t events) {
     if (closed_) return;
     const bool failed = (events & EPOLLERR) != 0;
     const bool closed = (events & EPOLLHUP) != 0;
+    if (failed || closed || (events & EPOLLRDHUP) != 0) level_triggered_ = true;
     if (failed) client_.report().note_error();
     if (closing_) return await_close(closed);
     if (blocked_ && (events & EPOLLOUT) != 0) want_to_send();
     if (discarding_) return discard();
     const bool reads = !held_up_ && !input_over_;
     // The input that is left from the last time slice is processed first, by continue_input().
-    if (reads && conversation_ && conversation_->paused()) return;
+    if (reads && conversation_ && conversation_->paused()) {
+        level_triggered_ = true;
+        return update_interest();
+    }
     if (reads) return read(closed || failed);
     if (closed || failed) return hang_up();
     // The client has closed its sending side, but may still read.
@@ -203,12 +210,13 @@ void Connection::read(bool closed) {
     // Input that cannot be processed yet must be kept, so little is read for a user at its limit.
     const auto wanted = services_.buffers->full() ? small_buffer : buffer.size();
     const auto size = client_.receive(std::span(buffer).first(wanted));
+    if (size <= 0 || static_cast<std::size_t>(size) == wanted) level_triggered_ = true;
     if (size > 0) return process_input({buffer.data(), static_cast<std::size_t>(size)});
     if (size == 0) {
         client_.report().note_end_of_input();
         return closed ? hang_up() : end_of_input();
     }
-    if (would_block()) return;
+    if (would_block()) return update_interest();
     client_.report().note_error();
     hang_up();
 }
@@ -359,6 +367,9 @@ void Connection::update_interest() {
     }
     if (held_up_ && !closing_ && !client_.report().input_ended()) wanted |= EPOLLRDHUP;
     if (blocked_) wanted |= EPOLLOUT;
+    if (wanted == EPOLLIN && !level_triggered_ && !discarding_ && !closing_) {
+        wanted = client_.is_socket() ? edge_triggered : EPOLLIN;
+    }
     if (wanted == interest_) return;
     interest_ = wanted;
     client_.change(thread_, wanted);
