@@ -1,6 +1,7 @@
 #include "lock/manager/event_log.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "lock/model/row_bytes.hpp"
@@ -20,53 +21,31 @@ void EventLog::start(std::uint64_t first) {
     published_ = forgotten_;
 }
 
-EventLog::Kept EventLog::keep(const LockEvent& event) {
-    Kept kept;
-    kept.sequence = event.sequence;
-    kept.grant = event.grant;
-    kept.token = event.token;
-    kept.at = event.at;
-    kept.resource = static_cast<std::uint16_t>(event.resource.size());
-    kept.principal = static_cast<std::uint16_t>(event.principal.size());
-    kept.by = static_cast<std::uint16_t>(event.by.size());
-    kept.type = event.type;
-    kept.mode = event.mode;
-    kept.permits = event.permits;
-    kept.texts.reserve(event.resource.size() + event.principal.size() + event.by.size() +
-                       event.reason.size());
-    kept.texts = event.resource;
-    kept.texts += event.principal;
-    kept.texts += event.by;
-    kept.texts += event.reason;
-    return kept;
-}
-
-LockEvent EventLog::show(const Kept& kept) {
-    std::string_view left = kept.texts;
+LockEvent EventLog::show(const EventRecord& record) {
+    std::string_view left = record.texts;
     const auto cut = [&left](std::size_t size) {
         const std::string_view text = left.substr(0, size);
         left.remove_prefix(size);
         return std::string(text);
     };
     LockEvent event;
-    event.sequence = kept.sequence;
-    event.type = kept.type;
-    event.grant = kept.grant;
-    event.token = kept.token;
-    event.at = kept.at;
-    event.mode = kept.mode;
-    event.permits = kept.permits;
-    event.resource = cut(kept.resource);
-    event.principal = cut(kept.principal);
-    event.by = cut(kept.by);
+    event.sequence = record.sequence;
+    event.type = record.type;
+    event.grant = record.grant;
+    event.token = record.token;
+    event.at = record.at;
+    event.mode = record.mode;
+    event.permits = record.permits;
+    event.resource = cut(record.resource);
+    event.principal = cut(record.principal);
+    event.by = cut(record.by);
     event.reason = left;
     return event;
 }
 
-void EventLog::add(const std::vector<LockEvent>& events,
-                   const manager::CommitDependency& dependency) {
+void EventLog::add(std::vector<EventRecord>& events, const manager::CommitDependency& dependency) {
     if (events.empty()) return;
-    for (const LockEvent& event : events) {
+    for (EventRecord& event : events) {
         ROCKLOCK_ASSERT(event.sequence > forgotten_);
         ROCKLOCK_ASSERT(events_.empty() || event.sequence > events_.back().sequence);
         if (events_.size() == max_) {
@@ -74,7 +53,7 @@ void EventLog::add(const std::vector<LockEvent>& events,
             events_.pop_front();
             ++dropped_;
         }
-        events_.push_back(keep(event));
+        events_.push_back(std::move(event));
         ROCKLOCK_ASSERT(events_.size() <= max_);
     }
     unpublished_.push_back({dependency, events.back().sequence});
@@ -121,10 +100,11 @@ Result<EventPage> EventLog::page(const WatchRequest& request) const {
     return page;
 }
 
-std::deque<EventLog::Kept>::const_iterator EventLog::first_after(std::uint64_t sequence) const {
+std::deque<EventLog::EventRecord>::const_iterator EventLog::first_after(
+    std::uint64_t sequence) const {
     return std::upper_bound(
         events_.begin(), events_.end(), sequence,
-        [](std::uint64_t after, const Kept& event) { return after < event.sequence; });
+        [](std::uint64_t after, const EventRecord& event) { return after < event.sequence; });
 }
 
 std::optional<Error> EventLog::check_on() const {

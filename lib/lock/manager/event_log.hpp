@@ -22,12 +22,15 @@
 #include <rocklock/watch.hpp>
 
 #include "lock/manager/commit_dependency.hpp"
+#include "lock/model/event_record.hpp"
 #include "lock/model/lock_query.hpp"
 
 namespace rocklock {
 
 class EventLog {
 public:
+    using EventRecord = lock_model::EventRecord;
+
     // Keeps at most `max_events` events. If 0, the log is off.
     explicit EventLog(std::size_t max_events) : max_(max_events) {}
 
@@ -35,10 +38,10 @@ public:
     // Sets the first sequence of this run. A reader that asks for events with lower sequences gets
     // EventPage::gap.
     void start(std::uint64_t first);
-    // Adds events in the order of their sequences. A sequence must not be used again after a crash.
-    // It must therefore be in a durable reservation of numbers, or `dependency` must require a
-    // sync.
-    void add(const std::vector<LockEvent>& events, const manager::CommitDependency& dependency);
+    // Moves events into the log, in the order of their sequences. A sequence must not be used again
+    // after a crash. It must therefore be in a durable reservation of numbers, or `dependency` must
+    // require a sync.
+    void add(std::vector<EventRecord>& events, const manager::CommitDependency& dependency);
     // Publishes the events whose commits are as durable as required. Returns true if there were
     // any.
     bool publish(const Storage& storage);
@@ -60,26 +63,9 @@ public:
     std::uint64_t dropped() const { return dropped_; }
 
 private:
-    // A kept event, with all of its texts in one string.
-    struct Kept {
-        std::uint64_t sequence = 0;
-        GrantId grant{};
-        Token token{};
-        WallTime at;
-        std::string texts;
-        std::uint16_t resource = 0;
-        std::uint16_t principal = 0;
-        std::uint16_t by = 0;
-        EventType type = EventType::granted;
-        Mode mode = Mode::write;
-        std::uint32_t permits = 0;
-
-        std::string_view name() const { return std::string_view(texts).substr(0, resource); }
-    };
-    static Kept keep(const LockEvent& event);
     // Returns the first event after this sequence.
-    std::deque<Kept>::const_iterator first_after(std::uint64_t sequence) const;
-    static LockEvent show(const Kept& kept);
+    std::deque<EventRecord>::const_iterator first_after(std::uint64_t sequence) const;
+    static LockEvent show(const EventRecord& record);
 
     // The commits on which the unpublished events with sequences up to `last` depend.
     struct Unpublished {
@@ -88,7 +74,7 @@ private:
     };
 
     std::size_t max_;
-    std::deque<Kept> events_;
+    std::deque<EventRecord> events_;
     std::deque<Unpublished> unpublished_;
     // Events up to `forgotten_` are dropped; events up to `published_` can be read.
     std::uint64_t forgotten_ = 0;

@@ -16,13 +16,14 @@ bool says_something(const Result<EventPage>& page) {
 
 }  // namespace
 
-void EventStream::start(std::uint64_t first, const std::vector<LockEvent>& events) {
+void EventStream::start(std::uint64_t first, std::vector<lock_model::EventRecord>& events) {
     const MutexLock lock(mutex_);
     log_.start(first);
     log_.add(events, {});
 }
 
-bool EventStream::add(const std::vector<LockEvent>& events, const CommitDependency& dependency) {
+bool EventStream::add(std::vector<lock_model::EventRecord>& events,
+                      const CommitDependency& dependency) {
     const MutexLock lock(mutex_);
     const bool early = mutated(Mutant::event_before_durable);
     log_.add(events, early ? CommitDependency{} : dependency);

@@ -482,7 +482,9 @@ struct LockTable::Core {
     void time_out_notice_waits();
 
     // ---- events.cpp ----
-    void note(EventType type, const Hold& hold, WallTime at);
+    // `by` and `reason` are empty for most events.
+    lock_model::EventRecord& note(EventType type, const Hold& hold, WallTime at,
+                                  std::string_view by = {}, std::string_view reason = {});
     void note_grant(const Grant& grant);
     void note_conversion(const Grant& grant);
     void note_end(const Grant& grant, const Ending& ending);

@@ -51,17 +51,18 @@ std::optional<EventType> parse_event_type(std::string_view text) {
     return static_cast<EventType>(found - type_names.begin());
 }
 
-void LockTable::Core::note(EventType type, const Hold& hold, WallTime at) {
-    LockEvent& event = decision->events.emplace_back();
+lock_model::EventRecord& LockTable::Core::note(EventType type, const Hold& hold, WallTime at,
+                                               std::string_view by, std::string_view reason) {
+    auto& event = decision->events.emplace_back(
+        lock_model::EventTexts{hold.resource->name(), hold.grant->session->principal, by, reason});
     event.sequence = numbers.take_version();
     event.type = type;
-    event.resource = hold.resource->name();
     event.grant = hold.grant->id;
     event.token = hold.grant->token();
-    event.principal = hold.grant->session->principal;
     event.mode = hold.mode;
     event.permits = hold.permits;
     event.at = at;
+    return event;
 }
 
 void LockTable::Core::note_grant(const Grant& grant) {
@@ -75,16 +76,12 @@ void LockTable::Core::note_conversion(const Grant& grant) {
 
 void LockTable::Core::note_end(const Grant& grant, const Ending& ending) {
     for (const Hold& hold : grant.holds()) {
-        note(type_of(ending.outcome), hold, ending.at);
-        decision->events.back().by = ending.by;
-        decision->events.back().reason = ending.reason;
+        note(type_of(ending.outcome), hold, ending.at, ending.by, ending.reason);
     }
 }
 
 void LockTable::Core::note_wanted(const Hold& hold, const Wanted& wanted) {
-    note(EventType::wanted, hold, wanted.since);
-    decision->events.back().mode = wanted.mode;
-    decision->events.back().by = wanted.by;
+    note(EventType::wanted, hold, wanted.since, wanted.by).mode = wanted.mode;
 }
 
 // ---- Leases that are about to expire ----

@@ -42,6 +42,7 @@
 #include <rocklock/storage/storage.hpp>
 
 #include "lock/model/disconnect.hpp"
+#include "lock/model/event_record.hpp"
 #include "lock/model/fence.hpp"
 #include "lock/model/history_lookup.hpp"
 #include "lock/model/lock_query.hpp"
@@ -100,7 +101,7 @@ struct Decision {
     std::vector<AnsweredNotice> answered;
     std::vector<HistoryLookup> history;
     // The events, in the order of their sequences. Empty unless LockTableOptions::events is set.
-    std::vector<LockEvent> events;
+    std::vector<lock_model::EventRecord> events;
     std::vector<SlowWait> slow;
 
     void clear();
