@@ -139,7 +139,7 @@ std::shared_ptr<Conversation> Connection::begin(char first) {
 }
 
 bool Connection::watch(std::uint32_t events) {
-    interest_ = events;
+    interest_.events = events;
     return client_.watch(thread_, shared_from_this(), events);
 }
 
@@ -149,7 +149,7 @@ void Connection::ready(std::uint32_t events) {
     if (closed_) return;
     const bool failed = (events & EPOLLERR) != 0;
     const bool closed = (events & EPOLLHUP) != 0;
-    if (failed || closed || (events & EPOLLRDHUP) != 0) level_triggered_ = true;
+    if (failed || closed || (events & EPOLLRDHUP) != 0) interest_.level_triggered = true;
     if (failed) client_.report().note_error();
     if (closing_) return await_close(closed);
     if (blocked_ && (events & EPOLLOUT) != 0) want_to_send();
@@ -157,7 +157,7 @@ void Connection::ready(std::uint32_t events) {
     const bool reads = !held_up_ && !input_over_;
     // The input that is left from the last time slice is processed first, by continue_input().
     if (reads && conversation_ && conversation_->paused()) {
-        level_triggered_ = true;
+        interest_.level_triggered = true;
         return update_interest();
     }
     if (reads) return read(closed || failed);
@@ -210,7 +210,7 @@ void Connection::read(bool closed) {
     // Input that cannot be processed yet must be kept, so little is read for a user at its limit.
     const auto wanted = services_.buffers->full() ? small_buffer : buffer.size();
     const auto size = client_.receive(std::span(buffer).first(wanted));
-    if (size <= 0 || static_cast<std::size_t>(size) == wanted) level_triggered_ = true;
+    if (size <= 0 || static_cast<std::size_t>(size) == wanted) interest_.level_triggered = true;
     if (size > 0) return process_input({buffer.data(), static_cast<std::size_t>(size)});
     if (size == 0) {
         client_.report().note_end_of_input();
@@ -367,11 +367,11 @@ void Connection::update_interest() {
     }
     if (held_up_ && !closing_ && !client_.report().input_ended()) wanted |= EPOLLRDHUP;
     if (blocked_) wanted |= EPOLLOUT;
-    if (wanted == EPOLLIN && !level_triggered_ && !discarding_ && !closing_) {
+    if (wanted == EPOLLIN && !interest_.level_triggered && !discarding_ && !closing_) {
         wanted = client_.is_socket() ? edge_triggered : EPOLLIN;
     }
-    if (wanted == interest_) return;
-    interest_ = wanted;
+    if (wanted == interest_.events) return;
+    interest_.events = wanted;
     client_.change(thread_, wanted);
 }
 

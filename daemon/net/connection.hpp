@@ -123,11 +123,15 @@ private:
     std::shared_ptr<Conversation> conversation_;
     std::string sending_;
     std::size_t sent_ = 0;
-    std::uint32_t interest_ = 0;
-    // Usually one call of recv() reads all input. The socket is then edge-triggered, which saves
-    // the kernel one check of the socket for each event. After the first event for which this does
-    // not hold, the socket is level-triggered, so that the rest of the input is reported again.
-    bool level_triggered_ = false;
+    struct Interest {
+        std::uint32_t events = 0;
+        // Usually one call of recv() reads all input. The socket is then edge-triggered, which
+        // saves the kernel one check of the socket for each event. After the first event for which
+        // this does not hold, the socket is level-triggered, so that the rest of the input is
+        // reported again.
+        bool level_triggered = false;
+    };
+    Interest interest_;
     // Whether the thread will call send().
     bool send_pending_ = false;
     // Whether the socket's send buffer is full.
