@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import comparison
 import machine
 import page
 import program
@@ -46,6 +47,8 @@ examples:
   scripts/bench --save                    all scenarios, into docs/benchmarks/
   scripts/bench --from build/bench/results.jsonl --output /tmp/bench
                                           draws the latest results again
+  scripts/bench --compare docs/benchmarks/results.jsonl hot
+                                          measures, and compares with the saved results
 """
 
 
@@ -143,6 +146,10 @@ def read_arguments(words):
     kept.add_argument("--save", action="store_true", help="as --output docs/benchmarks/; not with --quick")
     parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE",
                         help="do not measure; show or list the results in FILE, a results.jsonl")
+    parser.add_argument("--compare", type=pathlib.Path, metavar="FILE",
+                        help="also print what has changed since the results in FILE, a results.jsonl, row "
+                             "by row: ratios or, for rows without a ratio, values. A row is better or "
+                             "worse if the ranges do not overlap")
     parser.add_argument("--scenarios", type=absolute, metavar="PROGRAM",
                         help="run this program instead of build/bench/bench_scenarios, without a build")
     arguments = parser.parse_args(words)
@@ -266,10 +273,17 @@ def is_quick(scenario):
     return isinstance(settings_, dict) and "quick" in settings_
 
 
-def show(found, to_the_end=True):
+def show(found, earlier=None, to_the_end=True):
     terminal = sys.stdout.isatty()
     bold = terminal and not os.environ.get("NO_COLOR")
     lines = table.lines_of(found.scenarios, terminal, bold)
+    if earlier is not None:
+        cells = comparison.lines(earlier.scenarios, found.scenarios)
+        lines += ["", "Changes:", ""]
+        if cells:
+            lines += table.aligned(comparison.HEAD, cells, bold) if terminal else table.markdown(comparison.HEAD, cells)
+            lines.append("")
+        lines.append(comparison.summary(cells))
     if any(map(is_quick, found.scenarios)):
         lines.append("Measured with --quick: the results are meaningless.")
     if not to_the_end:
@@ -282,12 +296,16 @@ def list_(scenarios):
     print("\n".join(f"{scenario.name:{width}}  {scenario.title}" for scenario in scenarios))
 
 
-def draw_again(arguments):
+def read_file(path):
     try:
-        with arguments.source.open(encoding="utf-8") as file:
-            found = results.read(file)
+        with path.open(encoding="utf-8") as file:
+            return results.read(file)
     except (OSError, UnicodeDecodeError, results.Misunderstood) as error:
-        give_up(f"{arguments.source}: {error}")
+        give_up(f"{path}: {error}")
+
+
+def draw_again(arguments):
+    found = read_file(arguments.source)
     known = {scenario.name: scenario for scenario in found.scenarios}
     found.scenarios = list(chosen(arguments.scenario, known).values())
     if not found.scenarios:
@@ -335,7 +353,7 @@ def known_scenarios(arguments):
         give_up(error, 1)
 
 
-def measure_anew(arguments):
+def measure_anew(arguments, earlier):
     """Measures. Returns the new results merged with those of the output folder, and whether a
     scenario failed.
     """
@@ -359,7 +377,7 @@ def measure_anew(arguments):
               "disk.", file=sys.stderr)
     handle_signals()
     to_the_end = measure(arguments, wanted, found)
-    show(found, to_the_end)
+    show(found, earlier, to_the_end)
     if not to_the_end:
         unchanged = f"; {arguments.output} is unchanged" if arguments.output else ""
         kept = f"; {last_results(arguments)} has the results so far" if found.scenarios else ""
@@ -369,14 +387,16 @@ def measure_anew(arguments):
 
 def main(words):
     arguments = read_arguments(words)
+    # Read before the measurement, so that a wrong file is reported at once.
+    earlier = read_file(arguments.compare) if arguments.compare else None
     if arguments.source:
         found, failed = draw_again(arguments), False
         if arguments.list:
             list_(found.scenarios)
             return 0
-        show(found)
+        show(found, earlier)
     else:
-        found, failed = measure_anew(arguments)
+        found, failed = measure_anew(arguments, earlier)
     if arguments.output:
         try:
             page.write(found, arguments.output)

@@ -21,7 +21,7 @@ def verdict(row):
 def is_bad(result):
     """Returns whether a verdict needs attention. `reached, slower` does not: the target is below
     1."""
-    return result in ("missed", "missed, slower", "slower")
+    return result in ("missed", "missed, slower", "slower", "worse", "missed now", "worse, missed now")
 
 
 def to_reach(row):

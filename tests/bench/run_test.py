@@ -420,6 +420,20 @@ class Keeping(Sandbox):
         listed = self.draw("out/results.jsonl", "--list", "hot", "cold")
         self.assertEqual((listed.returncode, listed.stdout), (0, "hot   About hot\ncold  About cold\n"))
 
+    def test_comparing_with_earlier_results(self):
+        self.bench(GOOD, "--output", "out")
+        done = self.draw("out/results.jsonl", "--compare", "out/results.jsonl", "cold")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Changes:", done.stdout)
+        self.assertIn("Compared 1 row: no change beyond the ranges", done.stdout)
+        measured = self.bench(GOOD, "--compare", "out/results.jsonl")
+        self.assertIn("no change beyond the ranges", measured.stdout)
+        (self.folder / "heard").unlink()
+        refused = self.bench(GOOD, "--compare", "absent.jsonl")
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertIn("absent.jsonl: ", refused.stderr)
+        self.assertFalse((self.folder / "heard").exists())
+
     def test_drawing_quick_figures_again(self):
         self.bench(GOOD, "--quick")
         self.assertIn("the results are meaningless", self.draw("results.jsonl").stdout)
