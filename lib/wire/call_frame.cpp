@@ -8,6 +8,7 @@
 #include "wire/error_names.hpp"
 #include "wire/frame_reader.hpp"
 #include "wire/frame_writer.hpp"
+#include "wire/frequent_call.hpp"
 #include "wire/lock_members.hpp"
 
 namespace rocklock {
@@ -106,6 +107,13 @@ void append_refusal(std::string& out, std::uint64_t number, const Error& error, 
 }
 
 Result<Call> read_call_frame(std::string_view body) {
+    // A Release needs the least work to construct.
+    Result<Call> call{Call{CallBody(std::in_place_type<Release>), {}, {}, false}};
+    if (read_frequent_call(body, *call)) return call;
+    return read_any_call_frame(body);
+}
+
+Result<Call> read_any_call_frame(std::string_view body) {
     Result<Call> call{Call()};
     Reader reader(body);
     const auto verb = reader.u16();

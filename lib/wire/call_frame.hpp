@@ -69,6 +69,8 @@ void append_refusal(std::string& out, std::uint64_t number, const Error& error,
 
 // Reads the body of a call, as strictly as read_call() of call_json.hpp. Errors: invalid_argument.
 Result<Call> read_call_frame(std::string_view body);
+// As read_call_frame(), which uses it for the calls that read_frequent_call() does not read.
+Result<Call> read_any_call_frame(std::string_view body);
 
 struct FrameReply {
     std::chrono::milliseconds held{};

@@ -1,6 +1,8 @@
 #include "lock/model/names.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "base/invalid_argument.hpp"
@@ -34,6 +36,13 @@ std::size_t sequence_length(std::string_view text) {
 }  // namespace
 
 bool is_utf8(std::string_view text) {
+    // Most names are ASCII: skip eight bytes at once if no byte has its highest bit set.
+    std::uint64_t bytes = 0;
+    while (text.size() >= sizeof bytes) {
+        std::memcpy(&bytes, text.data(), sizeof bytes);
+        if ((bytes & 0x8080'8080'8080'8080) != 0) break;
+        text.remove_prefix(sizeof bytes);
+    }
     while (!text.empty()) {
         const std::size_t length = sequence_length(text);
         if (length == 0) return false;
