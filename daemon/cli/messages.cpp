@@ -25,10 +25,9 @@ std::string advice(const Error& error) {
         case ErrorCode::not_owner:
             return "ROCKLOCK_SESSION in the environment must be the one that `acquire` printed";
         case ErrorCode::corrupt:
-            return "list the damage with `rocklock db check`, then restore a backup into a new "
-                   "directory (rocklock db restore BACKUP --db DIR) and serve that directory; a "
-                   "store on etcd cannot be listed: stop all nodes, delete its keys, and restore "
-                   "a backup (rocklock db restore BACKUP --store URL)";
+            return "for a store in a directory: list the damage with `rocklock db check`, then "
+                   "restore a backup into a new directory (rocklock db restore BACKUP --db DIR) "
+                   "and serve that directory";
         default:
             return "";
     }

@@ -29,8 +29,11 @@ constexpr milliseconds max_close_wait_half_closed{500};
 // A connection that waits in this way is closed if more than this number of other connections of
 // its thread have begun to wait after it.
 constexpr std::size_t max_closing = 128;
-// EPOLLRDHUP reports that the client has closed its sending side. If that happens between the event
-// and the call of recv(), EPOLLIN alone would not report it again.
+// If one event reports data and the end of the input, recv() returns only the data. EPOLLRDHUP in
+// the event shows that another recv() is necessary, which EPOLLIN and EPOLLET would not report. It
+// is assumed that recv() returns less than requested only if no input is left. This does not hold
+// after urgent data and after file descriptors, which no client of Rocklock sends; the next input
+// then reports the rest.
 constexpr std::uint32_t edge_triggered = EPOLLIN | EPOLLRDHUP | EPOLLET;
 // The reader of an event stream is disconnected if it reads nothing for this long.
 constexpr milliseconds max_stall{10'000};

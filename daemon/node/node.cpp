@@ -190,6 +190,7 @@ private:
 
 Result<void> Node::run() {
     set_role(ProcessRole::waiting, "this node connects to etcd");
+    refuse_clients_without_etcd();
     while (!signals_.token().stop_requested()) {
         auto end = play_role();
         signals_.set_waiting(true);
@@ -202,7 +203,6 @@ Result<void> Node::run() {
 
 // Becomes the manager or a standby, until that ends.
 Node::End Node::play_role() {
-    refuse_clients_without_etcd();
     auto opened = open_served_store(options_, *setup_.log);
     // If a stop was requested meanwhile, the destructor of the database closes it.
     if (signals_.token().stop_requested()) return std::nullopt;
@@ -242,9 +242,9 @@ void Node::refuse_clients(const Error& error) {
     }
 }
 
-// An attempt to open the store without etcd takes longer than clients wait for an answer.
+// Called before the first attempt to open the store, which takes longer without etcd than clients
+// wait for an answer.
 void Node::refuse_clients_without_etcd() {
-    if (refuser_) return;
     const auto status = etcd_.client->status(status_timeout);
     if (!status) refuse_clients(status.error());
 }

@@ -97,6 +97,7 @@ public:
 
     void byte(char value) { *room(1) = value; }
     void bytes(std::string_view value) {
+        if (value.empty()) return;
         if (value.size() > buffer_.size() / 2) {
             flush();
             out_.append(value);

@@ -447,7 +447,7 @@ Result<Dispatcher::BindingPtr> Dispatcher::prepare(
     return binding;
 }
 
-Dispatcher::Binding& Dispatcher::made(BindingPtr& binding) {
+Dispatcher::Binding& Dispatcher::binding_of(BindingPtr& binding) {
     if (binding == nullptr) binding = std::make_shared<Binding>();
     return *binding;
 }
@@ -469,7 +469,7 @@ Result<void> Dispatcher::bind_processes(Call& call, const Caller& caller, Bindin
     if (binds_to_process(call)) {
         auto process = process_for(call, caller, found);
         if (!process) return std::move(process).error();
-        Binding& bound = made(binding);
+        Binding& bound = binding_of(binding);
         bound.processes = {*process};
         bound.host = caller.node ? caller.node->host : options_.own_host;
         if (opens != nullptr) opens->processes = bound.processes;
@@ -536,7 +536,7 @@ Result<void> Dispatcher::set_principal(CallBody& body, const Caller& caller, Bin
     auto principal = principals_.principal_for(caller.uid, opens->principal);
     if (!principal) return std::move(principal).error();
     if (*principal == opens->principal) return {};
-    made(binding).principal = *principal;
+    binding_of(binding).principal = *principal;
     opens->principal = *std::move(principal);
     return {};
 }

@@ -244,9 +244,10 @@ private:
 
     // Null for most calls, so that these calls do not construct and move an empty Binding.
     using BindingPtr = std::shared_ptr<Binding>;
-    static Binding& made(BindingPtr& binding);
+    // Returns the binding, and creates it if it is null.
+    static Binding& binding_of(BindingPtr& binding);
 
-    // Passes the reply to the observer, if there is one, and to `done`.
+    // Passes the reply to the observer, which calls `done`, or to `done` if there is no observer.
     struct Replier;
 
     // `found` is the process of another host that the call names, or null if the call names none.
@@ -325,13 +326,14 @@ public:
         std::size_t verb = 0;
         // Whether the call can change something.
         bool decides = false;
+        // The time of begin().
         std::chrono::steady_clock::time_point at;
         // The event that is logged if the call succeeds. Null for most calls.
         std::shared_ptr<const LogEvent> action;
     };
     // Called before each call is executed.
     virtual Started begin(const Call& call, const Caller& caller) = 0;
-    // Called once for each call with its reply. Must call `done` with the reply.
+    // Called once for each call with its reply, on any thread. Must call `done` with the reply.
     virtual void end(const Started& started, Result<Reply>&& reply,
                      const Dispatcher::Done& done) = 0;
 };

@@ -144,8 +144,6 @@ void MemoryImage::apply(std::span<Batch* const> batches) {
     }
 }
 
-// Returns the first key that is not less than `key`. Since most keys are inserted in order, first
-// checks the neighbours of the last inserted key.
 // Returns the first position whose key is not less than `key`. Keys are usually inserted in
 // ascending order. The records of grants are replaced in about the order in which they were
 // inserted, so the key is also searched among the next keys after the last replaced one.

@@ -88,7 +88,7 @@ private:
     std::array<Map, family_count> maps_ ROCKLOCK_GUARDED_BY(mutex_);
     // The keys of a family that were written last. The next write is expected near one of them.
     struct Near {
-        // nullopt if the key was erased.
+        // nullopt if there is none yet, or if the key was erased.
         std::optional<Map::iterator> inserted;
         std::optional<Map::iterator> replaced;
     };

@@ -78,6 +78,42 @@ BOOST_AUTO_TEST_CASE(of_a_string_never_exceed_the_input) {
     BOOST_TEST(!Reader(out).string());
 }
 
+// The buffer of a ByteWriter has 256 bytes, so sizes around it and around half of it are tried.
+BOOST_AUTO_TEST_CASE(of_a_writer_are_those_of_the_functions) {
+    for (std::size_t before = 0; before < 260; ++before) {
+        for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{127},
+                                       std::size_t{128}, std::size_t{129}, std::size_t{256},
+                                       std::size_t{300}}) {
+            std::string expected = "x";
+            std::string found = "x";
+            ByteWriter writer(found);
+            const auto write = [&](auto& out) {
+                for (std::size_t i = 0; i < before; ++i) append_u8(out, static_cast<unsigned>(i) & 0xFF);
+                append_varint(out, ~0ULL);
+                append_varint(out, size);
+                append_string(out, std::string(size, 'a'));
+                append_u16(out, 0x0203);
+                append_u64(out, 0x08090a0b0c0d0e0f);
+                append_bytes(out, std::string_view());
+            };
+            write(expected);
+            write(writer);
+            BOOST_TEST(writer.size() == expected.size());
+            // A byte of the buffer and one of the string; then one byte becomes several.
+            for (const std::size_t at : {std::size_t{0}, expected.size() - 1}) {
+                expected[at] = 's';
+                writer.set(at, 's');
+            }
+            expected.replace(before / 2, 1, "12");
+            writer.replace(before / 2, "12");
+            append_u32(expected, 7);
+            append_u32(writer, 7);
+            writer.flush();
+            BOOST_TEST((found == expected));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace rocklock

@@ -217,7 +217,39 @@ BOOST_AUTO_TEST_CASE(is_not_replaced_by_an_empty_store_if_the_keys_were_deleted)
     BOOST_TEST(client->txn(deletion, 1s).value().succeeded);
     refused("a", copy);
     refused("b", standby);
-    open("new")->close().value();
+    // A new store below the prefix, for example a restored backup, replaces that of the copies.
+    commit(*open("new"), {written("restored", 1)});
+    end_leases();
+    follow("b", standby);
+    check_same(*standby);
+    open("a", copy)->close().value();
+    check_same(*copy);
+}
+
+// The history of the deletion is compacted, so that the follower would have to load the copy again.
+BOOST_AUTO_TEST_CASE(is_kept_if_the_store_is_gone_and_the_history_is_compacted) {
+    const auto standby = in_memory();
+    {
+        auto store = open("a");
+        commit(*store, {written("k", 1)});
+    }
+    follow("b", standby);
+    end_leases();
+    const auto before = standby->position();
+    const auto client = cluster.connect("admin");
+    etcd::Txn deletion;
+    deletion.success.emplace_back(
+        etcd::DeleteRange{layout.prefix(), etcd::end_of_prefix(layout.prefix())});
+    BOOST_TEST(client->txn(deletion, 1s).value().succeeded);
+    client->compact(cluster.revision(), 1s).value();
+    etcd::Follower follower(*client, layout, standby);
+    const auto followed = follower.follow({});
+    BOOST_REQUIRE(!followed);
+    BOOST_TEST((followed.error().code == ErrorCode::corrupt));
+    BOOST_TEST((standby->position() == before));
+    const auto opened = try_open("b", standby);
+    BOOST_REQUIRE(!opened);
+    BOOST_TEST((opened.error().code == ErrorCode::corrupt));
 }
 
 BOOST_AUTO_TEST_CASE(of_another_prefix_is_not_replaced_by_an_empty_store) {

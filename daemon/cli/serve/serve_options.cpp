@@ -193,7 +193,7 @@ Result<void> read_etcd_use(const Settings& settings, EtcdOptions& etcd) {
 }
 
 // Returns an error if an option of a store on etcd was given on the command line without a store.
-// In the configuration file, such settings are permitted, so that --memory and --db can be tried.
+// Settings from other sources are permitted, so that --memory and --db can be tried.
 Result<void> check_no_etcd_options(const Settings& settings) {
     for (const char* const name : {"peer-address", "lead-ttl", "etcd-timeout", "copy", "reads",
                                    "etcd-quota", "etcd-compaction", "etcd-cert", "etcd-key",

@@ -43,12 +43,13 @@ Delivery& DeliveryQueue::add_to(Batch& queue) {
 DeliveryQueue::Batch DeliveryQueue::take(const Storage& storage, std::size_t* max_ready) {
     ROCKLOCK_ASSERT(delivering_);
     Batch batch;
-    while (!ready_.empty() && (max_ready == nullptr || *max_ready > 0)) {
+    const auto has_room = [&] { return batch.size() < max_batch; };
+    while (has_room() && !ready_.empty() && (max_ready == nullptr || *max_ready > 0)) {
         if (max_ready != nullptr) --*max_ready;
         ROCKLOCK_ASSERT(ready_.front().done != nullptr && ready_.front().answer.has_value());
         batch.splice(batch.end(), ready_, ready_.begin());
     }
-    while (!committing_.empty() && committing_.front().dependency.done(storage)) {
+    while (has_room() && !committing_.empty() && committing_.front().dependency.done(storage)) {
         batch.splice(batch.end(), committing_, committing_.begin());
     }
     return batch;

@@ -45,14 +45,14 @@ struct Delivery {
 
 // Threads: one at a time.
 //
-// The deliveries are elements of lists and are reused, because they are too large to be moved and
-// are added for each call.
+// The deliveries are elements of lists and are reused, because it would be slow to move such large
+// objects several times for each call.
 class DeliveryQueue {
 public:
     using Batch = std::list<Delivery>;
 
-    // Adds an empty delivery, which the caller must fill before the queue is used again. The
-    // delivery must depend on no commit, such as a refusal.
+    // Adds an empty delivery, which the caller must fill before the queue is used again. For
+    // responses that need not wait for a commit: refusals, and responses with Durability::deferred.
     Delivery& add_ready() { return add_to(ready_); }
     // As add_ready(), but the delivery depends on a commit. Such deliveries must be added in the
     // order of their commits.
@@ -78,15 +78,17 @@ public:
     bool begin();
     void end();
 
-    // Returns the next deliveries that are possible: first those that are ready, and then those
-    // whose commits are done. If `max_ready` is not null, it is the number of ready deliveries that
+    // Returns the next deliveries that are possible, at most `max_batch`: first those that are
+    // ready, and then those whose commits are done. If `max_ready` is not null, it is the number of ready deliveries that
     // may still be taken, and is decremented for each.
     Batch take(const Storage& storage, std::size_t* max_ready);
-    // Returns the deliveries of take() for reuse. They must be empty.
+    // Takes back deliveries of take(), which must be empty, and keeps some of them for reuse.
     void give_back(Batch& batch);
 
 private:
     static constexpr std::size_t max_unused = 1024;
+    // Limits how long a delivery that becomes ready waits for others.
+    static constexpr std::size_t max_batch = 1024;
 
     Delivery& add_to(Batch& queue);
 

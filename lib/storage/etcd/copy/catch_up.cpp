@@ -15,7 +15,9 @@ constexpr std::chrono::milliseconds progress_timeout{2'000};
 // The maximum time of the request for the values of a store without commits.
 constexpr std::chrono::milliseconds check_timeout{2'000};
 
-// Returns whether the copy has reached the commit. Errors: those of Copy::write()
+// Returns whether the copy has reached the commit. If it has not, for example because the key
+// `commit` was deleted and the store was then restored, all values must be loaded. Errors: those of
+// Copy::write(), except corrupt
 Result<bool> apply_until(Client& client, const Layout& layout, const CopyPosition& position,
                          Copy& copy) {
     if (copy.position().commit == position.commit) return true;
@@ -24,6 +26,7 @@ Result<bool> apply_until(Client& client, const Layout& layout, const CopyPositio
         auto changes = (*watch)->next(progress_timeout);
         if (!changes || !*changes) return false;
         auto applied = apply_changes(layout, *std::move(*changes), copy);
+        if (!applied && applied.error().code == ErrorCode::corrupt) return false;
         if (!applied) return std::move(applied).error();
         if (copy.position().commit == position.commit) return true;
     }

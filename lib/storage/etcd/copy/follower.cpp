@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <limits>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -29,17 +30,36 @@ Result<void> Follower::follow(const std::stop_token& stop) {
     current_ = false;
     while (!stop.stop_requested()) {
         auto done = copy_->position().revision == 0 ? load(stop) : apply(stop);
-        if (!done && !stop.stop_requested()) report(false);
         if (auto failed = copy_->storage().failure()) return *std::move(failed);
-        if (!done && done.error().code == ErrorCode::corrupt) return done;
-        if (!done && done.error().code == ErrorCode::precondition_failed) {
-            // The store was replaced, or the history after the position was compacted.
+        if (done || stop.stop_requested()) continue;
+        report(false);
+        const ErrorCode code = done.error().code;
+        // The key `commit` was deleted, the store was replaced, or the history after the position
+        // was compacted.
+        const bool is_outdated =
+            code == ErrorCode::precondition_failed || code == ErrorCode::corrupt;
+        if (code == ErrorCode::corrupt && !copy_->position().commit) return done;
+        auto again = is_outdated ? may_load_again() : Result<bool>(false);
+        if (!again && again.error().code == ErrorCode::corrupt) return std::move(again).error();
+        if (again && *again) {
             if (auto empty = copy_->reset(); !empty) return empty;
-        } else if (!done && !stop.stop_requested()) {
+        } else {
             std::this_thread::sleep_for(follow_retry_pause);
         }
     }
     return {};
+}
+
+// A copy that shows a store is kept until etcd has one again. Otherwise, this node would not know
+// that there was a store, and could begin with an empty one. Errors: corrupt if there is none
+Result<bool> Follower::may_load_again() {
+    if (!copy_->position().commit) return true;
+    const auto last = last_commit();
+    if (!last) return last.error();
+    if (*last != 0) return true;
+    return Error(ErrorCode::corrupt,
+                 "the store below " + layout_.prefix() +
+                     " is not in etcd any more, although this node has seen it");
 }
 
 void Follower::report(bool current) {

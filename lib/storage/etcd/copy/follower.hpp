@@ -31,11 +31,12 @@ public:
 
     // Loads the copy if necessary, and applies the changes of the store until a stop is requested.
     // Continues after errors of etcd. Returns the error of a copy that cannot be written, or
-    // corrupt if the key `commit` was deleted from etcd.
+    // corrupt if etcd does not contain the store any more, or a value of it cannot be decoded.
     Result<void> follow(const std::stop_token& stop);
 
 private:
     Result<std::uint64_t> last_commit();
+    Result<bool> may_load_again();
     void report(bool current);
     Result<void> load(const std::stop_token& stop);
     Result<void> apply(const std::stop_token& stop);
