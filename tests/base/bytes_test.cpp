@@ -81,14 +81,15 @@ BOOST_AUTO_TEST_CASE(of_a_string_never_exceed_the_input) {
 // The buffer of a ByteWriter has 256 bytes, so sizes around it and around half of it are tried.
 BOOST_AUTO_TEST_CASE(of_a_writer_are_those_of_the_functions) {
     for (std::size_t before = 0; before < 260; ++before) {
-        for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{127},
-                                       std::size_t{128}, std::size_t{129}, std::size_t{256},
-                                       std::size_t{300}}) {
+        for (const std::size_t size :
+             {std::size_t{0}, std::size_t{1}, std::size_t{127}, std::size_t{128}, std::size_t{129},
+              std::size_t{256}, std::size_t{300}}) {
             std::string expected = "x";
             std::string found = "x";
             ByteWriter writer(found);
             const auto write = [&](auto& out) {
-                for (std::size_t i = 0; i < before; ++i) append_u8(out, static_cast<unsigned>(i) & 0xFF);
+                for (std::size_t i = 0; i < before; ++i)
+                    append_u8(out, static_cast<unsigned>(i) & 0xFF);
                 append_varint(out, ~0ULL);
                 append_varint(out, size);
                 append_string(out, std::string(size, 'a'));

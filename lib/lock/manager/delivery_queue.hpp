@@ -79,8 +79,8 @@ public:
     void end();
 
     // Returns the next deliveries that are possible, at most `max_batch`: first those that are
-    // ready, and then those whose commits are done. If `max_ready` is not null, it is the number of ready deliveries that
-    // may still be taken, and is decremented for each.
+    // ready, and then those whose commits are done. If `max_ready` is not null, it is the number of
+    // ready deliveries that may still be taken, and is decremented for each.
     Batch take(const Storage& storage, std::size_t* max_ready);
     // Takes back deliveries of take(), which must be empty, and keeps some of them for reuse.
     void give_back(Batch& batch);
