@@ -48,8 +48,11 @@ void add_lead(std::vector<ClusterNode>& nodes, const etcd::LeadRecord& lead) {
     std::rotate(nodes.begin(), found, found + 1);
 }
 
-// Describes a difference, for example: locks 00ff: missing.
+// Describes a difference, for example: locks 00ff: only in etcd
 std::string description(const etcd::CopyDifference& difference) {
+    if (difference.kind == etcd::CopyDifference::Kind::foreign) {
+        return "the key " + difference.key + ": not used by Rocklock";
+    }
     std::string text(family_words.at(static_cast<std::size_t>(difference.family)));
     text += " " + hex(difference.key);
     switch (difference.kind) {
@@ -58,6 +61,7 @@ std::string description(const etcd::CopyDifference& difference) {
         case etcd::CopyDifference::Kind::surplus:
             return text + ": only in the copy";
         case etcd::CopyDifference::Kind::changed:
+        case etcd::CopyDifference::Kind::foreign:
             break;
     }
     return text + ": different values";

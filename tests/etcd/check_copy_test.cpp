@@ -112,6 +112,28 @@ BOOST_AUTO_TEST_CASE(reports_each_kind_of_difference) {
     BOOST_TEST((result.examples[3].family == Family::history));
 }
 
+BOOST_AUTO_TEST_CASE(reports_keys_of_other_programs) {
+    open();
+    const auto sound = check();
+    const auto other = cluster.connect("other");
+    etcd::Txn txn;
+    const std::vector<std::string> keys = {"/rocklock/commits", "/rocklock/d/zfoo",
+                                           "/rocklock/foreign", "/rocklock/nodes"};
+    for (const auto& key : keys) txn.success.emplace_back(etcd::Put{key, "x"});
+    // These are not below the prefix.
+    txn.success.emplace_back(etcd::Put{"/rocklocks", "x"});
+    txn.success.emplace_back(etcd::Put{"/rocklock", "x"});
+    BOOST_TEST(other->txn(txn, 1s).value().succeeded);
+    const auto result = check();
+    BOOST_TEST(result.values == sound.values);
+    BOOST_TEST(sound.differences == 0U);
+    BOOST_TEST_REQUIRE(result.examples.size() == keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        BOOST_TEST((result.examples[i].kind == Kind::foreign));
+        BOOST_TEST(result.examples[i].key == keys[i]);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(returns_a_limited_number_of_examples) {
     open();
     for (int i = 0; i < 30; ++i) damage({Family::items, "k" + std::to_string(100 + i), {}});

@@ -99,9 +99,10 @@ int node_check_verb(const Arguments& arguments) {
     if (checked->differences == 0) return exit_status::done;
     complain(
         "the copy of the node " + printable(checked->node) +
-        " is damaged, or another program has changed keys below the prefix of the store. To load "
-        "the copy again, make another node the manager (rocklock node yield), stop this node, "
-        "delete its copy (see --copy) and start it again");
+        " is damaged, or another program has changed keys below the prefix of the store. First "
+        "delete the keys that another program has added (etcdctl del). To load the copy again, "
+        "make another node the manager (rocklock node yield), stop this node, delete its copy if "
+        "it has one on disk (--copy), and start it again");
     return exit_status::internal;
 }
 

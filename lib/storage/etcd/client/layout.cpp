@@ -1,5 +1,7 @@
 #include "storage/etcd/client/layout.hpp"
 
+#include <algorithm>
+
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
 
@@ -59,6 +61,28 @@ std::string Layout::data(Family family, std::string_view key) const {
     etcd_key.push_back(family_bytes[static_cast<std::size_t>(family)]);
     etcd_key += key;
     return etcd_key;
+}
+
+std::vector<Range> Layout::unused() const {
+    using Bounds = std::pair<std::string, std::string>;
+    std::vector<Bounds> used;
+    for (const std::string& key : {commit(), lead()}) used.emplace_back(key, key + '\0');
+    for (const std::string& all : {nodes(), prefix_ + "stage/"}) {
+        used.emplace_back(all, end_of_prefix(all));
+    }
+    for (int i = 0; i < family_count; ++i) {
+        const auto all = family(static_cast<Family>(i));
+        used.emplace_back(all, end_of_prefix(all));
+    }
+    std::sort(used.begin(), used.end());
+    used.emplace_back(end_of_prefix(prefix_), std::string());
+    std::vector<Range> unused;
+    std::string from = prefix_;
+    for (auto& [begin, end] : used) {
+        if (from < begin) unused.push_back({.key = from, .end = begin});
+        from = std::move(end);
+    }
+    return unused;
 }
 
 std::optional<std::pair<Family, std::string>> Layout::parse(std::string_view etcd_key) const {

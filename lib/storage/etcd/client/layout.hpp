@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <rocklock/storage/storage.hpp>
 
@@ -78,6 +79,8 @@ public:
     std::string data(Family family, std::string_view key) const;
     // Returns the prefix of all keys of a family.
     std::string family(Family family) const { return data(family, {}); }
+    // Returns the ranges of keys below the prefix that no version of this layout uses.
+    std::vector<Range> unused() const;
     // Returns the family and the key of the store, or nullopt for the other keys of etcd.
     std::optional<std::pair<Family, std::string>> parse(std::string_view etcd_key) const;
 

@@ -1,6 +1,8 @@
 #include "storage/etcd/copy/check_copy.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -10,6 +12,8 @@ namespace rocklock::etcd {
 namespace {
 
 constexpr int max_checks = 4;
+// The maximum number of foreign keys that are read from one range.
+constexpr std::int64_t max_foreign = 1'000;
 
 // Compares the values of etcd, which are passed in the order of their keys, with those of a
 // snapshot.
@@ -22,6 +26,8 @@ public:
         for (const Write& value : values) compare_value(family, value);
         return cursor_->status();
     }
+
+    void add_foreign(std::string key) { note({CopyDifference::Kind::foreign, {}, std::move(key)}); }
 
     // Call it after the last values.
     Result<CopyCheck> finish() {
@@ -99,6 +105,13 @@ Result<CopyCheck> check_once(Client& client, const Layout& layout, const CopySna
     };
     const auto read = read_values(client, layout, *revision, compare, settings);
     if (!read) return read.error();
+    for (Range& range : layout.unused()) {
+        range.revision = *revision;
+        range.limit = max_foreign;
+        const auto found = client.range(range, settings.timeout);
+        if (!found) return found.error();
+        for (const KeyValue& each : found->kvs) comparison.add_foreign(each.key);
+    }
     auto check = comparison.finish();
     if (check) check->revision = *revision;
     return check;

@@ -24,10 +24,15 @@ struct CopyDifference {
         surplus,
         // The values are different.
         changed,
+        // etcd contains a key below the prefix that Rocklock does not use, so another program has
+        // written it.
+        foreign,
     };
 
     Kind kind = Kind::missing;
+    // Not set for Kind::foreign.
     Family family{};
+    // The key of the value or, for Kind::foreign, the key in etcd.
     std::string key{};
 };
 
@@ -42,9 +47,10 @@ struct CopyCheck {
     std::vector<CopyDifference> examples;
 };
 
-// Compares all values of the copy with those of etcd at a revision with the same last commit. The
-// copy can be changed meanwhile. If etcd compacts that revision before all values were read, the
-// check begins again at a newer revision, at most three times.
+// Compares all values of the copy with those of etcd at a revision with the same last commit, and
+// searches for keys of other programs below the prefix. The copy can be changed meanwhile. If etcd
+// compacts that revision before all values were read, the check begins again at a newer revision,
+// at most three times.
 //
 // Errors: as Client; precondition_failed if each revision was compacted, because etcd has deleted
 //         its history faster than it can be read; those of Snapshot; closing if a stop was
