@@ -148,9 +148,12 @@ class Health(StatusCluster):
         manager = self.daemon("m", "--store", self.url, "--node", "m", "--lead-ttl", "2s")
         manager.wait_for("the store is open")
         node = self.status_node("b", ready=False)
-        node.wait_for("the clients of this node wait")
+        node.wait_for("the clients of this node are refused")
         self.wait_for_health("b", "does not accept other nodes")
         self.assertEqual(self.health("b")[0], 503)
+        refused = self.at(node, "ls")
+        self.assertEqual(refused.returncode, 69, refused.stderr)
+        self.assertIn("cannot relay to the manager m: it does not accept other nodes", refused.stderr)
 
     # SIGHUP reloads the certificates of a standby. A node without a role must survive it.
     def test_sighup_does_not_end_a_node_that_was_a_standby(self):
