@@ -101,7 +101,7 @@ void LockTable::Core::handle(const Tick& event) {
 
 void LockTable::Core::refuse(Ticket to, Error error) {
     ++counts.refused;
-    decision->replies.push_back({to, std::move(error)});
+    decision->replies.emplace_back(to, std::move(error));
 }
 
 void LockTable::Core::write(Family family, std::string record_key, std::string value) {
