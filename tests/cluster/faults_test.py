@@ -43,6 +43,13 @@ def seconds(times):
     return f"{len(times)} times, median {times[len(times) // 2]:.1f} s, largest {times[-1]:.1f} s"
 
 
+def is_undecided(problems):
+    """Returns whether the only problem is that the search for one order of all answers has given up. This
+    happened in 2 of about 136 runs of 60 s.
+    """
+    return len(problems) == 1 and "too many possible states" in problems[0]
+
+
 class Faulty(ProxiedCluster):
     """A run with one seed."""
 
@@ -138,6 +145,18 @@ class Faulty(ProxiedCluster):
             time.sleep(0.01)
 
     def test_break_no_guarantee(self):
+        problems = self.run_with_faults()
+        if is_undecided(problems):
+            # Nothing else was found, but the answers were not judged: another run must be.
+            self.tearDown()
+            self.doCleanups()
+            self.seed += 1_000
+            self.setUp()
+            problems = self.run_with_faults()
+        self.assertEqual(problems[:20], [], f"seed {self.seed}, {len(problems)} problems")
+
+    def run_with_faults(self):
+        """Returns the problems that were found."""
         self.create_table(TABLE, f"{TABLE}/{{id}}")
         self.create_table("probes")
         self.observer.start()
@@ -153,7 +172,7 @@ class Faulty(ProxiedCluster):
             self.recover()
         self.stop_clients()
         self.report()
-        self.judge_all()
+        return self.judge_all()
 
     # ---- The verdict ----
 
@@ -171,10 +190,7 @@ class Faulty(ProxiedCluster):
         self.observer.stopping = True
         if problems and KEEP:
             self.keep(problems)
-        # Happens in about one of 70 runs of 60 s. All other checks have found nothing then.
-        if len(problems) == 1 and "too many possible states" in problems[0]:
-            self.skipTest(f"seed {self.seed}: the search for one order of all answers has given up")
-        self.assertEqual(problems[:20], [], f"seed {self.seed}, {len(problems)} problems")
+        return problems
 
     def find_differences(self):
         """All nodes show the same items and locks, as does the next manager, and no write was lost."""
