@@ -14,6 +14,10 @@ def _value(row):
     return row.ratio or row.ours
 
 
+def _name(row):
+    return f"{row.name} (against {row.against})" if row.against else row.name
+
+
 def _text(row):
     return figures.spread(row.ratio, " ×") if row.ratio else f"{figures.spread(row.ours)} {row.unit}".rstrip()
 
@@ -55,18 +59,16 @@ def lines(before, now):
     for scenario in now:
         old_rows = earlier[scenario.name].rows if scenario.name in earlier else []
         for row in scenario.rows:
-            name = f"{row.name} (against {row.against})" if row.against else row.name
             old = _same_row(old_rows, row)
             if old is None:
-                out.append([scenario.name, name, "", _text(row), "", "new"])
+                out.append([scenario.name, _name(row), "", _text(row), "", "new"])
                 continue
             change = _change(old, row)
-            out.append([scenario.name, name, _text(old), _text(row),
+            out.append([scenario.name, _name(row), _text(old), _text(row),
                         "" if change is None else f"{change:.2f} ×", _verdict(old, row)])
         for old in old_rows:
             if _same_row(scenario.rows, old) is None:
-                name = f"{old.name} (against {old.against})" if old.against else old.name
-                out.append([scenario.name, name, _text(old), "", "", "not measured"])
+                out.append([scenario.name, _name(old), _text(old), "", "", "not measured"])
     return out
 
 

@@ -40,8 +40,8 @@ Result<void> check_not_deleted(Client& client, const Layout& layout, const CopyP
     if (position.commit) return {};
     const std::string& prefix = position.prefix;
     const std::string remedy =
-        "; to begin with an empty store, stop all nodes, delete the keys "
-        "below " +
+        ": restore a backup or a snapshot of etcd; to begin with an empty store, stop all nodes, "
+        "delete the keys below " +
         prefix + " and the copies of the nodes (see --copy)";
     if (shown.revision != 0 && shown.commit) {
         if (shown.cluster_id != position.cluster_id) {
@@ -60,10 +60,9 @@ Result<void> check_not_deleted(Client& client, const Layout& layout, const CopyP
                              ": check the prefix in the URL; to begin with an empty store, use "
                              "another directory for the copy");
         }
-        return Error(ErrorCode::corrupt,
-                     "the keys of the store below " + prefix +
-                         " were deleted from etcd, or the key " + layout.commit() +
-                         " was: restore a backup or a snapshot of etcd" + remedy);
+        return Error(ErrorCode::corrupt, "the key " + layout.commit() +
+                                             ", or all keys of the store below " + prefix +
+                                             ", were deleted from etcd" + remedy);
     }
     Range values{.key = layout.values(), .end = end_of_prefix(layout.values())};
     values.revision = position.revision;
@@ -72,8 +71,7 @@ Result<void> check_not_deleted(Client& client, const Layout& layout, const CopyP
     if (!found) return found.error();
     if (found->first() == nullptr) return {};
     return Error(ErrorCode::corrupt, "etcd has values of a store below " + prefix +
-                                         ", but not its key " + layout.commit() +
-                                         ": restore a backup or a snapshot of etcd" + remedy);
+                                         ", but not its key " + layout.commit() + remedy);
 }
 
 }  // namespace
