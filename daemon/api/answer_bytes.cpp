@@ -39,6 +39,9 @@ AnswerBytes::AnswerBytes(const CallBody& body, std::size_t request_bytes)
         body);
 }
 
+AnswerBytes::AnswerBytes(bool joins)
+    : only_reads_(false), joins_(joins), max_bytes_(small_buffer) {}
+
 std::size_t AnswerBytes::reserved() const { return max_bytes_ > small_buffer ? max_bytes_ : 0; }
 
 }  // namespace rocklock

@@ -14,6 +14,8 @@ class AnswerBytes {
 public:
     // `request_bytes` is the size of the request of the call.
     AnswerBytes(const CallBody& body, std::size_t request_bytes);
+    // For a direct call (lib/service/direct_call.hpp). `joins` is DirectCall::joins().
+    explicit AnswerBytes(bool joins);
 
     // Returns the number of bytes to count before the call is executed. Returns 0 if the response
     // is small or may be discarded.

@@ -302,7 +302,7 @@ void Connection::write() {
         if (conversation_->streams() && (size > 0 || !deadline_)) remind_in(max_stall);
         return update_interest();
     }
-    sending_ = {};
+    if (!sending_.empty()) conversation_->reuse(std::exchange(sending_, {}));
     sent_ = 0;
     sent_all();
 }

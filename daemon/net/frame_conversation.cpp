@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -15,6 +16,10 @@ using std::chrono::milliseconds;
 constexpr std::size_t max_calls = 65'536;
 // The capacity that the buffer of an incomplete frame keeps when it is empty.
 constexpr std::size_t kept_buffer = 4096;
+// The capacity that the buffer of the output keeps when it is empty. There can be many connections.
+constexpr std::size_t kept_output = 512;
+// The number of held responses whose memory is reused.
+constexpr std::size_t kept_responses = 4;
 
 // Returns a lower bound of the time that a call waited before it was decided. `remaining` is
 // rounded down to milliseconds, so the time of the decision that follows from it can be up to a
@@ -76,12 +81,18 @@ std::string FrameConversation::take_output() {
     return std::exchange(output_, {});
 }
 
+void FrameConversation::reuse(std::string&& output) {
+    if (!output_.empty() || output.capacity() > kept_output) return;
+    output_ = std::move(output);
+    output_.clear();
+}
+
 void FrameConversation::read_frames(std::string_view& bytes) {
     paused_ = false;
     if (!greeted_ && !read_greeting(bytes)) return;
     TimeSlice slice;
-    while (!ending_) {
-        paused_ = !bytes.empty() && (!has_room() || slice.over());
+    while (!ending_ && !bytes.empty()) {
+        paused_ = !has_room() || slice.over();
         if (paused_) return;
         const auto begin = positions_.received() - bytes.size();
         const auto frame = take_frame(bytes, max_call_frame_bytes);
@@ -131,7 +142,7 @@ void FrameConversation::time_out_request() {
 void FrameConversation::end_of_input() {
     ending_ = true;
     client_session_->end_of_input();
-    if (calls_.empty()) output_ready_();
+    if (outstanding() == 0) output_ready_();
 }
 
 void FrameConversation::take(const Frame& frame) {
@@ -145,15 +156,136 @@ void FrameConversation::take(const Frame& frame) {
                    "a client may send only frames of the kinds call and cancel"));
 }
 
+// Returns whether a direct call with this number has no response in the output yet.
+bool FrameConversation::is_held(std::uint64_t frame) {
+    if (direct_count_ == 0) return false;
+    const MutexLock lock(mutex_);
+    const auto held = std::span(direct_.held).first(direct_.count);
+    return std::any_of(held.begin(), held.end(),
+                       [&](const HeldResponse& each) { return each.call.frame == frame; });
+}
+
+// Executes a direct call. Returns false if the frame contains another call.
+bool FrameConversation::decide_now(const Frame& frame) {
+    if (buffers_full() || outstanding() >= max_calls) return false;
+    DirectCall& call = DirectCall::of_this_thread();
+    if (!call.read(frame.body)) return false;
+    deciding_ = {frame.number, call.joins()};
+    return client_session_->decide_now(call, shared_from_this());
+}
+
+void FrameConversation::decided(std::uint64_t number, Result<Answer>&& answer,
+                                const CallObserver::Started& started) {
+    ++direct_count_;
+    const HeldResponse::Call call{number, deciding_.frame, started, !answer};
+    std::optional<Error> failure;
+    {
+        const MutexLock lock(mutex_);
+        if (direct_.count == direct_.held.size()) direct_.held.emplace_back();
+        HeldResponse& held = direct_.held[direct_.count++];
+        held.call = call;
+        held.may_discard = call.refused || deciding_.joins;
+        if (answer) {
+            append_answer(held.bytes, call.frame, *answer);
+        } else {
+            append_refusal(held.bytes, call.frame, answer.error());
+        }
+        const auto early = std::find_if(direct_.early.begin(), direct_.early.end(),
+                                        [&](const auto& each) { return each.number == number; });
+        if (early == direct_.early.end()) return;
+        failure = std::move(early->failure);
+        direct_.early.erase(early);
+        place(held, failure ? &*failure : nullptr);
+    }
+    report_failure(call, failure ? &*failure : nullptr);
+}
+
+Dispatcher::Done FrameConversation::waits(std::uint64_t number) {
+    calls_[deciding_.frame] = {number, false};
+    Answered answered{deciding_.frame, clock_.now().boot, AnswerBytes(deciding_.joins)};
+    return [weak = weak_from_this(), answered](const Result<Reply>& reply) {
+        if (const auto self = weak.lock()) self->answer(answered, reply);
+    };
+}
+
+// Called on any thread.
+void FrameConversation::release(std::uint64_t number, const Error* failure) {
+    HeldResponse::Call call;
+    {
+        const MutexLock lock(mutex_);
+        const auto held = std::span(direct_.held).first(direct_.count);
+        const auto found = std::find_if(held.begin(), held.end(), [&](const HeldResponse& each) {
+            return each.call.number == number;
+        });
+        if (found == held.end()) {
+            direct_.early.push_back(
+                {number, failure != nullptr ? std::optional(*failure) : std::nullopt});
+            return;
+        }
+        call = found->call;
+        place(*found, failure);
+    }
+    report_failure(call, failure);
+    if (!awaited_.exchange(true)) answers_ready_();
+}
+
+// Adds a held response to the responses that may be sent. If `failure` is not null, this error is
+// sent instead.
+void FrameConversation::place(HeldResponse& held, const Error* failure) {
+    const auto before = answers_.size();
+    if (failure != nullptr) {
+        append_refusal(answers_, held.call.frame, *failure);
+    } else if (held.may_discard && held.bytes.size() > small_buffer && buffers_full()) {
+        append_refusal(answers_, held.call.frame, buffers_->error());
+    } else if (answers_.empty()) {
+        answers_.swap(held.bytes);
+    } else {
+        answers_ += held.bytes;
+    }
+    if (answers_.size() > small_buffer) answer_bytes_.set(answers_.size());
+    unsent_ += answers_.size() - before;
+    has_answers_ = true;
+    direct_.released.push_back(held.call.number);
+    if (failure == nullptr && !held.call.refused) {
+        client_session_->released(held.call.number, held.call.started, nullptr);
+    }
+    if (held.bytes.capacity() > kept_buffer) held.bytes = {};
+    held.bytes.clear();
+    std::swap(held, direct_.held[--direct_.count]);
+    if (direct_.count == 0 && direct_.held.size() > kept_responses) {
+        direct_.held.resize(kept_responses);
+        direct_.held.shrink_to_fit();
+    }
+}
+
+// Reports a call whose commit has failed, without the mutex, because the observer of the calls may
+// stop the server. (It has been told of a refusal when the call was decided.)
+void FrameConversation::report_failure(const HeldResponse::Call& call, const Error* failure) {
+    if (failure == nullptr || call.refused) return;
+    client_session_->released(call.number, call.started, failure);
+}
+
+void FrameConversation::collect_direct() {
+    direct_count_ -= direct_.released.size();
+    if (client_session_->has_unconfirmed()) {
+        for (const auto number : direct_.released) {
+            client_session_->placed(number, taken_ + output_.size());
+        }
+    }
+    direct_.released.clear();
+}
+
 void FrameConversation::ask(const Frame& frame) {
     heard_ = true;
-    if (calls_.contains(frame.number)) {
+    const bool unanswered = calls_.contains(frame.number) || is_held(frame.number);
+    if (!unanswered && decide_now(frame)) return;
+    if (unanswered) {
         return end_with(
             Error(ErrorCode::invalid_argument,
                   "the call " + std::to_string(frame.number) +
                       " is not answered yet: give each call a number that no unanswered call has"));
     }
-    if (calls_.size() >= max_calls) {
+    if (outstanding() >= max_calls) {
         Error error(ErrorCode::limit_exceeded, "too many calls without an answer: at most " +
                                                    std::to_string(max_calls) +
                                                    " on one connection");
@@ -230,6 +362,7 @@ void FrameConversation::collect() {
             calls_.erase(call);
         }
         answered_.clear();
+        collect_direct();
     }
     count_responses();
     if (!output_.empty() || ended()) output_ready_();

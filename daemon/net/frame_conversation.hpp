@@ -26,6 +26,7 @@
 #include "daemon/net/conversation.hpp"
 #include "daemon/net/http_conversation.hpp"
 #include "service/client_session.hpp"
+#include "service/direct_call.hpp"
 #include "wire/call_frame.hpp"
 
 namespace rocklock {
@@ -33,6 +34,7 @@ namespace rocklock {
 // Threads:  one at a time; responses may come from any thread.
 // Lifetime: owned by shared pointers. Responses that arrive after its destruction are discarded.
 class FrameConversation final : public Conversation,
+                                public DirectConnection,
                                 public std::enable_shared_from_this<FrameConversation> {
 public:
     // `answers_ready` is called on any thread; the connection's thread must then call collect().
@@ -50,16 +52,22 @@ public:
     void time_out_request() override;
     void end_of_input() override;
     std::string take_output() override;
+    void reuse(std::string&& output) override;
     bool has_output() const override { return !output_.empty(); }
     void collect() override ROCKLOCK_EXCLUDES(mutex_);
-    std::size_t outstanding() const override { return calls_.size(); }
+    std::size_t outstanding() const override { return calls_.size() + direct_count_; }
     bool heard() const override { return heard_; }
     // Ignores the number of waiting calls: input is read even if this number has reached its limit,
     // because the input may contain a renewal or a cancel. A call beyond the limit is refused.
     bool has_room() const override { return searches_ < max_searches && reads_responses(); }
     bool paused() const override { return paused_; }
-    bool ended() const override { return ending_ && calls_.empty(); }
+    bool ended() const override { return ending_ && outstanding() == 0; }
     bool broken() const override { return broken_; }
+
+    void decided(std::uint64_t number, Result<Answer>&& answer,
+                 const CallObserver::Started& started) override ROCKLOCK_EXCLUDES(mutex_);
+    Dispatcher::Done waits(std::uint64_t number) override;
+    void release(std::uint64_t number, const Error* failure) override ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     static constexpr std::size_t max_searches = 16;
@@ -81,6 +89,42 @@ private:
         std::shared_ptr<CountedBytes> reserved{};
     };
 
+    // The response to a direct call, which must not be sent before release().
+    struct HeldResponse {
+        struct Call {
+            // The number of the call in `client_session_`, and the number that the client has given
+            // to it.
+            std::uint64_t number = 0;
+            std::uint64_t frame = 0;
+            CallObserver::Started started;
+            bool refused = false;
+        };
+        Call call;
+        // Whether the response can be replaced by an error if it is large, because the call has
+        // changed nothing.
+        bool may_discard = false;
+        std::string bytes;
+    };
+    // A call of release() before the response was held.
+    struct EarlyRelease {
+        std::uint64_t number = 0;
+        std::optional<Error> failure;
+    };
+    // The responses to direct calls.
+    struct DirectResponses {
+        // The first `count` elements are in use. The strings of the others are reused.
+        std::vector<HeldResponse> held;
+        std::size_t count = 0;
+        std::vector<EarlyRelease> early;
+        // The numbers of the calls in `client_session_` whose responses are in `answers_`.
+        std::vector<std::uint64_t> released;
+    };
+
+    bool decide_now(const Frame& frame);
+    bool is_held(std::uint64_t frame) ROCKLOCK_EXCLUDES(mutex_);
+    void place(HeldResponse& held, const Error* failure) ROCKLOCK_REQUIRES(mutex_);
+    void report_failure(const HeldResponse::Call& call, const Error* failure);
+    void collect_direct() ROCKLOCK_REQUIRES(mutex_);
     void read_frames(std::string_view& bytes);
     void confirm_before(std::uint64_t position);
     bool read_greeting(std::string_view& bytes);
@@ -102,6 +146,13 @@ private:
     // The calls without a response, by the numbers that the client has given to them.
     boost::unordered_flat_map<std::uint64_t, Asked> calls_;
     std::size_t searches_ = 0;
+    // The number of direct calls whose responses are not collected yet, and the call that is being
+    // decided.
+    std::size_t direct_count_ = 0;
+    struct {
+        std::uint64_t frame = 0;
+        bool joins = false;
+    } deciding_;
     std::string output_;
     // The number of output bytes that take_output() has returned.
     std::uint64_t taken_ = 0;
@@ -117,6 +168,7 @@ private:
     // Responses that are not collected yet, and the numbers of their calls.
     std::string answers_ ROCKLOCK_GUARDED_BY(mutex_);
     std::vector<std::uint64_t> answered_ ROCKLOCK_GUARDED_BY(mutex_);
+    DirectResponses direct_ ROCKLOCK_GUARDED_BY(mutex_);
     // The bytes of `answers_`, if they are more than `small_buffer`.
     CountedBytes answer_bytes_ ROCKLOCK_GUARDED_BY(mutex_);
     // Whether there are responses that are not collected yet. Set with the mutex held, and read

@@ -108,8 +108,13 @@ CallObserver::Started CallRecorder::begin(const Call& call, const Caller& caller
     return started;
 }
 
-void CallRecorder::end(const Started& started, Result<Reply>&& reply,
-                       const Dispatcher::Done& done) {
+void CallRecorder::end(const Started& started, const Error* error) {
+    const auto took = steady_clock::now() - started.at;
+    counters_.add(started.verb, error != nullptr ? std::optional(error->code) : std::nullopt, took);
+    if (error != nullptr) judge(*error);
+}
+
+void CallRecorder::end(const Started& started, Result<Reply>&& reply, const Done& done) {
     const auto took = steady_clock::now() - started.at;
     if (reply) {
         counters_.add(started.verb, std::nullopt, took);

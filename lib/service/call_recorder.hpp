@@ -24,7 +24,8 @@ public:
                  std::function<bool()> has_failed = {});
 
     Started begin(const Call& call, const Caller& caller) override;
-    void end(const Started& started, Result<Reply>&& reply, const Dispatcher::Done& done) override;
+    void end(const Started& started, Result<Reply>&& reply, const Done& done) override;
+    void end(const Started& started, const Error* error) override;
 
     // Must be called when a request for tables has failed with an error that the request did not
     // cause. If the error means that the storage has failed, reports the failure.

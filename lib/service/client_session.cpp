@@ -65,6 +65,76 @@ void ClientSession::ask(Call&& call, std::uint64_t number, Dispatcher::Done done
     if (ticket) keep_ticket(number, *ticket);
 }
 
+class ClientSession::Deciding final : public DirectRequest {
+public:
+    Deciding(ClientSession& session, const DirectCall& call,
+             const std::shared_ptr<DirectConnection>& connection)
+        : session_(session),
+          call_(call),
+          connection_(connection),
+          number_(session.next_number()),
+          started_(session.dispatcher_.begin(call)) {}
+
+    std::shared_ptr<ResponseReceiver> receiver() override { return connection_; }
+    std::uint64_t id() const override { return number_; }
+
+    void decided(Result<Answer>&& answer) override {
+        session_.decided(call_, number_, answer);
+        if (!answer) session_.dispatcher_.end(started_, &answer.error());
+        connection_->decided(number_, std::move(answer), started_);
+    }
+
+    LockService::Completion waits(Ticket ticket) override {
+        ticket_ = ticket;
+        {
+            MutexLock lock(session_.mutex_);
+            session_.asked_[number_].may_ask_again = call_.may_ask_again();
+        }
+        return session_.dispatcher_.completion_of(
+            started_, [self = session_.shared_from_this(), number = number_,
+                       done = connection_->waits(number_)](Result<Reply>&& reply) {
+                self->answered(number, std::move(reply), done);
+            });
+    }
+
+    // After the call was decided, or has begun to wait.
+    void finish() {
+        if (ticket_) session_.keep_ticket(number_, *ticket_);
+    }
+
+private:
+    ClientSession& session_;
+    const DirectCall& call_;
+    const std::shared_ptr<DirectConnection>& connection_;
+    const std::uint64_t number_;
+    const CallObserver::Started started_;
+    std::optional<Ticket> ticket_;
+};
+
+bool ClientSession::decide_now(const DirectCall& call,
+                               const std::shared_ptr<DirectConnection>& connection) {
+    Deciding deciding(*this, call, connection);
+    if (!dispatcher_.decide_now(call, caller_, proven_, deciding)) return false;
+    deciding.finish();
+    return true;
+}
+
+// Until the response was placed in the output and confirmed, hang_up() returns the grant to the
+// lock manager.
+void ClientSession::decided(const DirectCall& call, std::uint64_t number,
+                            const Result<Answer>& answer) {
+    if (!answer || call.may_ask_again()) return;
+    MutexLock lock(mutex_);
+    unconfirmed_.push_back({number, std::nullopt, undelivered_grant(std::get<Grant>(*answer))});
+    unconfirmed_count_ = unconfirmed_.size();
+}
+
+void ClientSession::released(std::uint64_t number, const CallObserver::Started& started,
+                             const Error* failure) {
+    if (failure != nullptr) take_back(number);
+    dispatcher_.end(started, failure);
+}
+
 void ClientSession::keep_ticket(std::uint64_t number, Ticket ticket) {
     MutexLock lock(mutex_);
     const auto asked = asked_.find(number);

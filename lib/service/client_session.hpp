@@ -31,6 +31,7 @@
 #include <rocklock/lock.hpp>
 
 #include "base/mutex.hpp"
+#include "service/direct_call.hpp"
 #include "service/dispatcher.hpp"
 #include "wire/call.hpp"
 #include "wire/call_json.hpp"
@@ -65,6 +66,15 @@ public:
     // completes the call with `cancelled`.
     void ask(Call&& call, std::uint64_t number, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
     std::uint64_t next_number() { return ++last_number_; }
+    // Executes a direct call (direct_call.hpp). Returns false, without having done anything, if the
+    // call must be passed to ask(). Otherwise calls one function of `connection`.
+    bool decide_now(const DirectCall& call, const std::shared_ptr<DirectConnection>& connection)
+        ROCKLOCK_EXCLUDES(mutex_);
+    // Must be called when DirectConnection::release() was called for the call with this number.
+    // `failure` is the argument of release() if the call was granted. Must not be called for calls
+    // that were refused.
+    void released(std::uint64_t number, const CallObserver::Started& started, const Error* failure)
+        ROCKLOCK_EXCLUDES(mutex_);
     void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
 
     // Must be called when the client has closed its sending side, even if some of its requests are
@@ -123,6 +133,11 @@ private:
         std::optional<std::uint64_t> end{};
         UndeliveredGrant grant;
     };
+
+    // A direct call during decide_now().
+    class Deciding;
+    void decided(const DirectCall& call, std::uint64_t number, const Result<Answer>& answer)
+        ROCKLOCK_EXCLUDES(mutex_);
 
     // Keeps the ticket of a call in progress. If the call was cancelled before, or the client has
     // closed its sending side, cancels the wait of the call instead.

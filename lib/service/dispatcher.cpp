@@ -140,17 +140,6 @@ void set_principal_in(Answer& answer, const std::string& principal) {
 
 }  // namespace
 
-struct Dispatcher::Replier {
-    Done done;
-    CallObserver* observer = nullptr;
-    CallObserver::Started started{};
-
-    void operator()(Result<Reply>&& reply) const {
-        if (observer != nullptr) return observer->end(started, std::move(reply), done);
-        done(std::move(reply));
-    }
-};
-
 bool may_take_long(const CallBody& body) {
     return std::visit(
         [](const auto& verb) {
@@ -560,10 +549,9 @@ Result<void> Dispatcher::prove(const Call& call, ProvenSession* proven) {
     return std::move(known).error();
 }
 
-Ticket Dispatcher::decide(Request&& request, BindingPtr binding, Replier&& done) {
-    const bool opens = std::holds_alternative<OpenSession>(request);
-    auto completion = [watch = watch_, binding = std::move(binding), opens,
-                       done = std::move(done)](Result<Answer>&& answer) {
+LockService::Completion Dispatcher::completion_of(BindingPtr binding, bool opens, Replier&& done) {
+    return [watch = watch_, binding = std::move(binding), opens,
+            done = std::move(done)](Result<Answer>&& answer) {
         if (!answer) return done(std::move(answer).error());
         if (binding != nullptr) {
             if (watch != nullptr && !binding->processes.empty()) {
@@ -574,6 +562,11 @@ Ticket Dispatcher::decide(Request&& request, BindingPtr binding, Replier&& done)
         }
         done(reply_of(*std::move(answer), opens));
     };
+}
+
+Ticket Dispatcher::decide(Request&& request, BindingPtr binding, Replier&& done) {
+    const bool opens = std::holds_alternative<OpenSession>(request);
+    auto completion = completion_of(std::move(binding), opens, std::move(done));
     if (!options_.flush_soon) return service_.submit(std::move(request), std::move(completion));
     const auto ticket = service_.enqueue(std::move(request), std::move(completion));
     options_.flush_soon();

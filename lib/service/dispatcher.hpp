@@ -108,7 +108,37 @@ public:
                       FindDone done) = 0;
 };
 
-class CallObserver;
+class DirectCall;
+
+// Observes each call. Implementations must be thread-safe.
+class CallObserver {
+public:
+    CallObserver() = default;
+    CallObserver(const CallObserver&) = delete;
+    CallObserver& operator=(const CallObserver&) = delete;
+    virtual ~CallObserver() = default;
+
+    using Done = std::function<void(Result<Reply>&&)>;
+
+    // The facts about a call that are needed when its reply is recorded.
+    struct Started {
+        // The index of the verb in CallBody.
+        std::size_t verb = 0;
+        // Whether the call can change something.
+        bool decides = false;
+        // The time of begin().
+        std::chrono::steady_clock::time_point at;
+        // The event that is logged if the call succeeds. Null for most calls.
+        std::shared_ptr<const LogEvent> action;
+    };
+    // Called before each call is executed, unless it is a direct call (direct_call.hpp).
+    virtual Started begin(const Call& call, const Caller& caller) = 0;
+    // Called once for each call with its reply, on any thread. Must call `done` with the reply.
+    virtual void end(const Started& started, Result<Reply>&& reply, const Done& done) = 0;
+    // Called instead of the function above for a direct call that did not wait. `error` is null if
+    // the call has succeeded.
+    virtual void end(const Started& started, const Error* error) = 0;
+};
 
 // Returns true if the call searches much of the lock table or the history, or waits for a sync. A
 // thread that reads from clients must not execute such a call, because this would delay the other
@@ -169,7 +199,7 @@ inline constexpr std::string_view connection_gone = "its connection has ended";
 // null.
 class Dispatcher {
 public:
-    using Done = std::function<void(Result<Reply>&&)>;
+    using Done = CallObserver::Done;
 
     Dispatcher(ServerService& service, SessionWatch* watch, DispatcherOptions options)
         : service_(service),
@@ -195,6 +225,16 @@ public:
     std::optional<Ticket> submit(Call&& call, const Caller& caller, Done done,
                                  ProvenSession* proven = nullptr,
                                  std::function<void(Ticket)> late_ticket = {});
+    // Decides a direct call during this call, as ServerService::decide_now(). Returns false,
+    // without having done anything, if the call must be passed to submit().
+    bool decide_now(const DirectCall& call, const Caller& caller, const ProvenSession& proven,
+                    DirectRequest& request);
+    // Returns the function that must receive the response of the service to a direct call that
+    // waits. It passes the reply to `done`.
+    LockService::Completion completion_of(const CallObserver::Started& started, Done done);
+    // Begins and ends the observation of a direct call. `error` is null if the call has succeeded.
+    CallObserver::Started begin(const DirectCall& call) const;
+    void end(const CallObserver::Started& started, const Error* error) const;
     void cancel(Ticket ticket) { service_.cancel(ticket); }
     // Records the waits, sessions and undelivered grants of a disconnected client.
     // release_disconnected() ends them, together with those of other disconnected clients.
@@ -248,7 +288,16 @@ private:
     static Binding& binding_of(BindingPtr& binding);
 
     // Passes the reply to the observer, which calls `done`, or to `done` if there is no observer.
-    struct Replier;
+    struct Replier {
+        Done done;
+        CallObserver* observer = nullptr;
+        CallObserver::Started started{};
+
+        void operator()(Result<Reply>&& reply) const {
+            if (observer != nullptr) return observer->end(started, std::move(reply), done);
+            done(std::move(reply));
+        }
+    };
 
     // `found` is the process of another host that the call names, or null if the call names none.
     Result<BindingPtr> prepare(Call& call, const Caller& caller, ProvenSession* proven,
@@ -288,6 +337,7 @@ private:
     void back_up(const std::string& directory, Done done);
     void run_alone(std::function<Result<Reply>()> task, Done done);
     Ticket watch(WatchRequest request, Done done);
+    LockService::Completion completion_of(BindingPtr binding, bool opens, Replier&& done);
     Ticket decide(Request&& request, BindingPtr binding, Replier&& done);
 
     ServerService& service_;
@@ -310,32 +360,6 @@ private:
     Mutex long_task_mutex_;
     bool long_task_runs_ ROCKLOCK_GUARDED_BY(long_task_mutex_) = false;
     std::thread long_task_thread_ ROCKLOCK_GUARDED_BY(long_task_mutex_);
-};
-
-// Observes each call. Implementations must be thread-safe.
-class CallObserver {
-public:
-    CallObserver() = default;
-    CallObserver(const CallObserver&) = delete;
-    CallObserver& operator=(const CallObserver&) = delete;
-    virtual ~CallObserver() = default;
-
-    // The facts about a call that are needed when its reply is recorded.
-    struct Started {
-        // The index of the verb in CallBody.
-        std::size_t verb = 0;
-        // Whether the call can change something.
-        bool decides = false;
-        // The time of begin().
-        std::chrono::steady_clock::time_point at;
-        // The event that is logged if the call succeeds. Null for most calls.
-        std::shared_ptr<const LogEvent> action;
-    };
-    // Called before each call is executed.
-    virtual Started begin(const Call& call, const Caller& caller) = 0;
-    // Called once for each call with its reply, on any thread. Must call `done` with the reply.
-    virtual void end(const Started& started, Result<Reply>&& reply,
-                     const Dispatcher::Done& done) = 0;
 };
 
 }  // namespace rocklock

@@ -17,6 +17,15 @@ namespace {
 constexpr std::size_t length_bytes = 4;
 constexpr std::size_t head_bytes = 9;
 
+// Sets the length of the frame that begins at `begin` and ends at the end of `out`.
+void set_frame_size(std::string& out, std::size_t begin) {
+    ROCKLOCK_ASSERT(out.size() >= begin + length_bytes + head_bytes);
+    auto size = static_cast<std::uint32_t>(out.size() - begin - length_bytes);
+    for (std::size_t i = length_bytes; i-- > 0; size >>= 8) {
+        out[begin + i] = static_cast<char>(size & 0xFF);
+    }
+}
+
 // Writes the head of a frame; the destructor fills in its length.
 class OpenFrame {
 public:
@@ -28,13 +37,7 @@ public:
     }
     OpenFrame(const OpenFrame&) = delete;
     OpenFrame& operator=(const OpenFrame&) = delete;
-    ~OpenFrame() {
-        ROCKLOCK_ASSERT(out_.size() >= begin_ + length_bytes + head_bytes);
-        auto size = static_cast<std::uint32_t>(out_.size() - begin_ - length_bytes);
-        for (std::size_t i = length_bytes; i-- > 0; size >>= 8) {
-            out_[begin_ + i] = static_cast<char>(size & 0xFF);
-        }
-    }
+    ~OpenFrame() { set_frame_size(out_, begin_); }
 
 private:
     std::string& out_;
@@ -88,13 +91,31 @@ void append_cancel(std::string& out, std::uint64_t number) {
     const OpenFrame frame(out, FrameKind::cancel, number);
 }
 
+namespace {
+
+template <typename T>
+void append_value(std::string& out, std::uint64_t number, std::chrono::milliseconds held,
+                  const T& value) {
+    const auto begin = out.size();
+    {
+        FrameWriter writer(out);
+        writer.begin_frame(static_cast<std::uint8_t>(FrameKind::reply), number);
+        writer.begin_reply(held);
+        describe(writer, value);
+        writer.finish();
+    }
+    set_frame_size(out, begin);
+}
+
+}  // namespace
+
 void append_reply(std::string& out, std::uint64_t number, std::chrono::milliseconds held,
                   const Reply& reply) {
-    const OpenFrame frame(out, FrameKind::reply, number);
-    append_varint(out, static_cast<std::uint64_t>(std::max<std::int64_t>(held.count(), 0)));
-    FrameWriter writer(out);
-    std::visit([&](const auto& value) { describe(writer, value); }, reply);
-    writer.finish();
+    std::visit([&](const auto& value) { append_value(out, number, held, value); }, reply);
+}
+
+void append_answer(std::string& out, std::uint64_t number, const Answer& answer) {
+    std::visit([&](const auto& value) { append_value(out, number, {}, value); }, answer);
 }
 
 void append_refusal(std::string& out, std::uint64_t number, const Error& error, FrameKind kind) {

@@ -7,6 +7,7 @@
 // docs/protocol.md defines the encoding of each type.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdint>
@@ -53,6 +54,17 @@ public:
     // Appends to `out`, which is complete after finish().
     explicit FrameWriter(std::string& out) : out_(out) {}
     void finish() { out_.flush(); }
+
+    // Writes the head of a frame with the length 0. The caller must set the length after finish().
+    void begin_frame(std::uint8_t kind, std::uint64_t number) {
+        append_u32(out_, 0);
+        append_u8(out_, kind);
+        append_u64(out_, number);
+    }
+    // Writes the time that a call has waited, with which the body of its reply begins.
+    void begin_reply(std::chrono::milliseconds held) {
+        append_varint(out_, static_cast<std::uint64_t>(std::max<std::int64_t>(held.count(), 0)));
+    }
 
     template <typename T>
     void required(FrameTag tag, const T& value) {
@@ -160,6 +172,9 @@ private:
             out_.set(begin - 1, static_cast<char>(size));
             return;
         }
+        set_long_length(begin, size);
+    }
+    [[gnu::noinline]] void set_long_length(std::size_t begin, std::size_t size) {
         std::string length;
         append_varint(length, size);
         out_.replace(begin - 1, length);

@@ -153,6 +153,23 @@ void with_exact_copy(std::string_view bytes, Run run) {
     run(std::string_view(copy.get(), bytes.size()));
 }
 
+// The objects into which several calls are read, one after the other.
+struct ReusedCall {
+    Acquire acquire;
+    Release release;
+    Secret secret;
+    // The call that was read last.
+    Call call;
+};
+
+FrequentVerb read_into(ReusedCall& reused, std::string_view body) {
+    const auto verb = read_frequent_call(body, reused.acquire, reused.release, reused.secret);
+    if (verb == FrequentVerb::acquire) reused.call.body = reused.acquire;
+    if (verb == FrequentVerb::release) reused.call.body = reused.release;
+    reused.call.secret = reused.secret;
+    return verb;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(a_framed_call)
@@ -194,6 +211,7 @@ BOOST_AUTO_TEST_CASE(that_is_frequent_is_read_as_any_other) {
     }
     calls.push_back({Release{SessionId{{6}}, GrantId{1u << 20}}, Secret{{7}}, {}, false});
     auto random = seeded(5);
+    ReusedCall reused;
     for (const Call& call : calls) {
         const auto bytes = call_bytes(call);
         const std::string body(only_frame(bytes).body);
@@ -208,12 +226,15 @@ BOOST_AUTO_TEST_CASE(that_is_frequent_is_read_as_any_other) {
                 changed[at] = static_cast<char>(random() % (round % 2 == 0 ? 256 : 4));
             }
             if (round % 5 == 0) changed.resize(random() % changed.size());
-            with_exact_copy(changed, [](std::string_view part) {
+            with_exact_copy(changed, [&](std::string_view part) {
                 Call found;
-                if (!read_frequent_call(part, found)) return;
+                const bool read = read_frequent_call(part, found);
+                BOOST_TEST((read == (read_into(reused, part) != FrequentVerb::none)));
+                if (!read) return;
                 const auto general = read_any_call_frame(part);
                 BOOST_REQUIRE(general.has_value());
                 BOOST_TEST((call_bytes(found) == call_bytes(*general)));
+                BOOST_TEST((call_bytes(reused.call) == call_bytes(*general)));
             });
         }
     }

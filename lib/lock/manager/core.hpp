@@ -217,14 +217,20 @@ struct LockManager::Core {
     std::optional<Error> not_ours() const;
     std::optional<Error> refusal() const ROCKLOCK_REQUIRES(mutex);
     Ticket take_ticket() ROCKLOCK_REQUIRES(mutex) { return Ticket{next_ticket++}; }
-    void decide(const Event& event, Ticket ticket, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
+    void decide(const Event& event, Ticket ticket, DeferredActions& after)
+        ROCKLOCK_REQUIRES(mutex) {
+        decide(event, ticket, clock.now(), after);
+    }
+    // `now` must have been read with the mutex held.
+    void decide(const Event& event, Ticket ticket, Instant now, DeferredActions& after)
+        ROCKLOCK_REQUIRES(mutex);
     void sync_reservation() ROCKLOCK_EXCLUDES(mutex);
     void distribute(Ticket own, const CommitDependency& dependency, DeferredActions& after)
         ROCKLOCK_REQUIRES(mutex);
     void complete(Pending to, Result<Answer> answer, const CommitDependency& dependency,
                   DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     void finish(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
-    void check_time(DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
+    void check_time(BootTime now, DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     // Returns the time at which queries are answered.
     Instant view_time() const ROCKLOCK_REQUIRES(mutex) { return stalls.view_time(clock.now()); }
     std::optional<BootTime> next_wake() const ROCKLOCK_REQUIRES(mutex) {
@@ -249,9 +255,19 @@ struct LockManager::Core {
     void commit_here(const CommitDependency& last, const CommitDependency& synced)
         ROCKLOCK_EXCLUDES(mutex);
     std::optional<std::chrono::milliseconds> write_deferred() ROCKLOCK_EXCLUDES(mutex);
-    void decide_and_register(const Event& event, Ticket ticket, LockService::Completion done,
+    // The recipient of the response to a new request: a completion, or `direct` if it is not null.
+    struct Recipient {
+        LockService::Completion done;
+        DirectRequest* direct = nullptr;
+
+        LockService::Completion completion(Ticket ticket) {
+            return direct != nullptr ? direct->waits(ticket) : std::move(done);
+        }
+    };
+    void decide_and_register(const Event& event, Ticket ticket, Instant now, Recipient to,
                              DeliveryBy delivery_by, DeferredActions& after)
         ROCKLOCK_REQUIRES(mutex);
+    bool decide_now(const Event& event, DirectRequest& request) ROCKLOCK_EXCLUDES(mutex);
     void run_deferred(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
     void submit_now(const Event& event, Ticket ticket, LockService::Completion done,
                     DeliveryBy delivery_by = DeliveryBy::by_thread) ROCKLOCK_EXCLUDES(mutex);

@@ -69,9 +69,9 @@ std::optional<Error> LockManager::Core::refusal() const {
     return std::nullopt;
 }
 
-void LockManager::Core::decide(const Event& event, Ticket ticket, DeferredActions& after) {
+void LockManager::Core::decide(const Event& event, Ticket ticket, Instant now,
+                               DeferredActions& after) {
     decision.clear();
-    Instant now = clock.now();
     now.boot = std::max(now.boot, last_decided);
     ROCKLOCK_ASSERT(now.boot >= last_decided);
     last_decided = now.boot;
@@ -187,6 +187,7 @@ void LockManager::Core::complete(Pending to, Result<Answer> answer,
     Delivery& delivery = at_once ? deliveries.add_ready() : deliveries.add_committing();
     delivery.dependency = confirmed ? confirmed_refusal(dependency) : dependency;
     delivery.done = std::move(to.done);
+    delivery.refused = !answer;
     delivery.answer = std::move(answer);
     after.deliver = true;
 }

@@ -33,9 +33,10 @@ Ticket LockManager::Core::submit(Request&& request, LockService::Completion done
     {
         MutexLock lock(mutex);
         ticket = take_ticket();
-        check_time(after);
+        const Instant now = clock.now();
+        check_time(now.boot, after);
         const bool late = !closing && stalls.defer(event, ticket, done);
-        if (!late) decide_and_register(event, ticket, std::move(done), delivery_by, after);
+        if (!late) decide_and_register(event, ticket, now, {std::move(done)}, delivery_by, after);
     }
     run_deferred(after);
     return ticket;
@@ -46,40 +47,65 @@ void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockServic
     DeferredActions after;
     {
         MutexLock lock(mutex);
-        decide_and_register(event, ticket, std::move(done), delivery_by, after);
+        decide_and_register(event, ticket, clock.now(), {std::move(done)}, delivery_by, after);
     }
     run_deferred(after);
 }
 
-void LockManager::Core::decide_and_register(const Event& event, Ticket ticket,
-                                            LockService::Completion done, DeliveryBy delivery_by,
+bool LockManager::Core::decide_now(const Event& event, DirectRequest& request) {
+    if (!options.background || not_ours()) return false;
+    DeferredActions after;
+    bool decided = false;
+    {
+        MutexLock lock(mutex);
+        const Instant now = clock.now();
+        check_time(now.boot, after);
+        decided = !closing && !failed && !stalls.stalled();
+        if (decided) {
+            const Ticket ticket = take_ticket();
+            decide_and_register(event, ticket, now, {{}, &request}, DeliveryBy::by_flush, after);
+        }
+    }
+    run_deferred(after);
+    if (after.own) request.decided(*std::move(after.own));
+    return decided;
+}
+
+void LockManager::Core::decide_and_register(const Event& event, Ticket ticket, Instant now,
+                                            Recipient to, DeliveryBy delivery_by,
                                             DeferredActions& after) {
     after.alone = closing;
     if (auto error = refusal()) {
         after.own = *std::move(error);
     } else {
-        decide(event, ticket, after);
+        decide(event, ticket, now, after);
     }
     const bool flushes = delivery_by == DeliveryBy::by_flush && options.background;
     if (after.history) {
         Delivery& delivery = deliveries.add_committing();
-        delivery.done = std::move(done);
+        delivery.done = to.completion(ticket);
         delivery.dependency = after.dependency;
         delivery.history = after.history;
     } else if (after.own) {
         const bool lazily = after.dependency.durability == Durability::deferred;
         const bool at_once = (!*after.own && !commits.confirms()) || lazily;
         Delivery& delivery = at_once ? deliveries.add_ready() : deliveries.add_committing();
-        delivery.done = std::move(done);
         delivery.dependency = after.dependency;
-        delivery.answer = std::move(after.own);
+        delivery.refused = !*after.own;
         delivery.acquired_at = after.acquired_at;
+        if (to.direct != nullptr) {
+            delivery.receiver = to.direct->receiver();
+            delivery.id = to.direct->id();
+        } else {
+            delivery.done = std::move(to.done);
+            delivery.answer = std::exchange(after.own, std::nullopt);
+        }
         after.leaves = lazily && !flushes;
         if (lazily && flushes) commits.note_deferred(last_decided);
     } else {
-        auto to = std::make_unique<Pending>();
-        to->done = std::move(done);
-        pending.insert(ticket, std::move(to));
+        auto waiting = std::make_unique<Pending>();
+        waiting->done = to.completion(ticket);
+        pending.insert(ticket, std::move(waiting));
     }
     if (commits.delay().ends_with(deliveries.added())) schedule.delay_over.notify_one();
     after.deliver = !deliveries.empty();
@@ -173,7 +199,7 @@ void LockManager::Core::disconnect(Disconnect disconnected) {
         MutexLock lock(mutex);
         // During a stall the waits and sessions must not end yet: their locks might be granted
         // although the renewal of an earlier waiter has not been read.
-        check_time(after);
+        check_time(clock.now().boot, after);
         if (stalls.stalled() && !closing) {
             stalls.defer(std::move(disconnected));
         } else {
@@ -234,15 +260,21 @@ void LockManager::Core::deliver(Delivery& delivery, const std::optional<Error>& 
     const bool rests = delivery.dependency.number != 0 || delivery.dependency.kept != 0;
     if (failure && rests) {
         fail(*failure);
-        if (delivery.done) {
-            const bool refused = delivery.answer && !*delivery.answer && !storage.must_confirm();
+        const bool refused = delivery.refused && !storage.must_confirm();
+        if (delivery.receiver) {
+            delivery.receiver->release(delivery.id, refused ? nullptr : &*failure);
+        } else if (delivery.done) {
             delivery.done(refused ? *std::move(delivery.answer) : Result<Answer>(*failure));
         }
         return;
     }
     // Before a grant is answered, its commit must be as durable as promised.
-    ROCKLOCK_ASSERT(delivery.dependency.durability == Durability::deferred ||
-                    (delivery.answer && !*delivery.answer) || delivery.dependency.done(storage));
+    ROCKLOCK_ASSERT(delivery.dependency.durability == Durability::deferred || delivery.refused ||
+                    delivery.dependency.done(storage));
+    if (delivery.acquired_at && !delivery.refused) {
+        acquires.add(clock.now().boot - *delivery.acquired_at);
+    }
+    if (delivery.receiver) return delivery.receiver->release(delivery.id, nullptr);
     if (delivery.history) {
         Ticket ticket = delivery.history->ticket;
         auto answer = answer_from_history(storage, session_key, *delivery.history);
@@ -253,9 +285,6 @@ void LockManager::Core::deliver(Delivery& delivery, const std::optional<Error>& 
     }
     if (delivery.done) {
         ROCKLOCK_ASSERT(delivery.answer.has_value());
-        if (delivery.acquired_at && *delivery.answer) {
-            acquires.add(clock.now().boot - *delivery.acquired_at);
-        }
         return delivery.done(*std::move(delivery.answer));
     }
     if (delivery.notifications) notify(*delivery.notifications);
@@ -291,7 +320,7 @@ std::optional<BootTime> LockManager::Core::decide_due() {
     {
         MutexLock lock(mutex);
         if (failed || closing) return std::nullopt;
-        check_time(after);
+        check_time(clock.now().boot, after);
         const BootTime now = std::max(clock.now().boot, last_decided);
         const auto due = table.next_wake();
         const bool search = now >= schedule.next_search;

@@ -6,11 +6,14 @@ namespace rocklock::manager {
 
 void Delivery::clear() {
     dependency = {};
+    refused = false;
+    acquired_at.reset();
+    // A delivery with a receiver has no other members.
+    if (receiver) return receiver.reset();
     done = nullptr;
     answer.reset();
     history.reset();
     notifications.reset();
-    acquired_at.reset();
 }
 
 bool DeliveryQueue::begin() {
@@ -46,7 +49,8 @@ DeliveryQueue::Batch DeliveryQueue::take(const Storage& storage, std::size_t* ma
     const auto has_room = [&] { return batch.size() < max_batch; };
     while (has_room() && !ready_.empty() && (max_ready == nullptr || *max_ready > 0)) {
         if (max_ready != nullptr) --*max_ready;
-        ROCKLOCK_ASSERT(ready_.front().done != nullptr && ready_.front().answer.has_value());
+        ROCKLOCK_ASSERT(ready_.front().receiver != nullptr ||
+                        (ready_.front().done != nullptr && ready_.front().answer.has_value()));
         batch.splice(batch.end(), ready_, ready_.begin());
     }
     while (has_room() && !committing_.empty() && committing_.front().dependency.done(storage)) {
@@ -57,7 +61,7 @@ DeliveryQueue::Batch DeliveryQueue::take(const Storage& storage, std::size_t* ma
 
 void DeliveryQueue::give_back(Batch& batch) {
     while (!batch.empty() && unused_.size() < max_unused) {
-        ROCKLOCK_ASSERT(batch.front().done == nullptr && !batch.front().answer);
+        ROCKLOCK_ASSERT(batch.front().done == nullptr && batch.front().receiver == nullptr);
         unused_.splice(unused_.end(), batch, batch.begin());
     }
 }

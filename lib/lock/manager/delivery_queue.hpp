@@ -14,6 +14,7 @@
 #include <rocklock/storage/storage.hpp>
 
 #include "lock/manager/commit_dependency.hpp"
+#include "lock/manager/server_service.hpp"
 #include "lock/model/history_lookup.hpp"
 #include "lock/table/lock_table.hpp"
 
@@ -30,6 +31,12 @@ struct Notifications {
 // A response or notices, and the commits on which they depend.
 struct Delivery {
     CommitDependency dependency;
+    // The receiver of a response that was already passed on (ServerService::decide_now()), and the
+    // id of the response. Null for all other deliveries.
+    std::shared_ptr<ResponseReceiver> receiver;
+    std::uint64_t id = 0;
+    // Whether the response is an error.
+    bool refused = false;
     LockService::Completion done;
     std::optional<Result<Answer>> answer;
     // If set, the response must first be looked up in the history. The result of the lookup then

@@ -101,7 +101,7 @@ Result<Fence> LockManager::fence(const FenceRequest& request, LostHolder* drafts
         {
             MutexLock lock(core_->mutex);
             if (core_->failed) return *core_->failed;
-            core_->check_time(after);
+            core_->check_time(core_->clock.now().boot, after);
             const Instant now = core_->view_time();
             auto fence = core_->table.fence(request, now);
             if (const auto* granted = std::get_if<Fence>(&fence)) {

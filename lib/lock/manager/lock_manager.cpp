@@ -159,6 +159,10 @@ Ticket LockManager::enqueue(Request&& request, Completion done) {
     return core_->submit(std::move(request), std::move(done), Core::DeliveryBy::by_flush);
 }
 
+bool LockManager::decide_now(const Event& event, DirectRequest& request) {
+    return core_->decide_now(event, request);
+}
+
 std::optional<std::chrono::milliseconds> LockManager::flush() { return core_->flush(); }
 
 void LockManager::cancel(Ticket ticket) {
@@ -257,7 +261,7 @@ Result<SessionInfo> LockManager::authenticate(const SessionId& session, const Se
     {
         MutexLock lock(core_->mutex);
         // This is often the first call after a stall, so look for one.
-        core_->check_time(after);
+        core_->check_time(core_->clock.now().boot, after);
         known = core_->table.session(session, core_->view_time());
         core_->table.note_proof(session, std::nullopt);
         const bool confirms = !known && core_->commits.confirms();

@@ -92,6 +92,7 @@ public:
 
     Ticket submit(Request request, Completion done) override;
     Ticket enqueue(Request&& request, Completion done) override;
+    bool decide_now(const Event& event, DirectRequest& request) override;
     std::optional<std::chrono::milliseconds> flush() override;
     void on_flush_needed(std::function<void()> notify) override;
     void cancel(Ticket ticket) override;

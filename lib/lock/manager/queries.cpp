@@ -27,7 +27,7 @@ Result<std::vector<LookupResult>> LockManager::lookup(const std::vector<LookupKe
         {
             MutexLock lock(core_->mutex);
             if (core_->failed) return *core_->failed;
-            core_->check_time(after);
+            core_->check_time(core_->clock.now().boot, after);
             all = core_->table.lookup(keys, core_->view_time());
             dependency = core_->commits.current();
             written = core_->commits.all_written();

@@ -3,15 +3,51 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include <rocklock/lock.hpp>
 
 #include "lock/model/disconnect.hpp"
+#include "lock/table/lock_table.hpp"
 
 namespace rocklock {
+
+// Is notified when responses that ServerService::decide_now() has returned may be sent.
+class ResponseReceiver {
+public:
+    ResponseReceiver() = default;
+    ResponseReceiver(const ResponseReceiver&) = delete;
+    ResponseReceiver& operator=(const ResponseReceiver&) = delete;
+    virtual ~ResponseReceiver() = default;
+
+    // The response with this id may be sent now. If `failure` is not null, its decision was not
+    // committed, and this error must be sent instead. Called once for each response, on any thread,
+    // possibly before decide_now() returns. Must not call the service.
+    virtual void release(std::uint64_t id, const Error* failure) = 0;
+};
+
+// A request for ServerService::decide_now().
+class DirectRequest {
+public:
+    DirectRequest() = default;
+    DirectRequest(const DirectRequest&) = delete;
+    DirectRequest& operator=(const DirectRequest&) = delete;
+    virtual ~DirectRequest() = default;
+
+    // Returns the receiver of the response, which is kept until it was called, and the id of the
+    // response.
+    virtual std::shared_ptr<ResponseReceiver> receiver() = 0;
+    virtual std::uint64_t id() const = 0;
+    // The request has been decided. The response must not be sent before the receiver is notified.
+    virtual void decided(Result<Answer>&& answer) = 0;
+    // The request waits for locks or for the history. Returns the function that receives its
+    // response; receiver() is then not used. Called with mutexes held: must not call the service.
+    virtual LockService::Completion waits(Ticket ticket) = 0;
+};
 
 // The default implementations are for a service that needs no flush(): they decide each request and
 // deliver its response as submit() does.
@@ -24,6 +60,12 @@ public:
     virtual Ticket enqueue(Request&& request, Completion done) {
         return submit(std::move(request), std::move(done));
     }
+    // As enqueue(), for a request that can usually be decided during the call: its response is
+    // passed to `request` before decide_now() returns, and the next flush() allows to send it. This
+    // saves the function objects and the copies of enqueue(). `event` must contain a Request.
+    //
+    // Returns false, without having done anything, if the request must be passed to enqueue().
+    virtual bool decide_now(const Event& /*event*/, DirectRequest& /*request*/) { return false; }
     // Delivers the responses to enqueued requests. The server calls flush() after it has read the
     // input of its clients, and when the service calls `notify` of on_flush_needed(). If at most
     // two responses wait for a sync, and syncs are fast, flush() syncs and then delivers them.

@@ -7,9 +7,9 @@ namespace rocklock {
 
 // Checks whether the process was stalled, or a thread of the server has been busy with one round
 // for too long. If so, schedules the notification of the server.
-void LockManager::Core::check_time(DeferredActions& after) {
+void LockManager::Core::check_time(BootTime now, DeferredActions& after) {
     if (!stalls.is_watching()) return;
-    if (auto notify = stalls.check(std::max(clock.now().boot, last_decided), closing)) {
+    if (auto notify = stalls.check(std::max(now, last_decided), closing)) {
         after.notify_stall = std::move(notify);
     }
 }

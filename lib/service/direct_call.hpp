@@ -1,0 +1,67 @@
+// A frequent call that is decided without function objects, because it usually does not wait.
+//
+//     DirectCall::read() ──► ClientSession::decide_now() ──► DirectConnection::decided(): the reply
+//                               │         │                            │ release()
+//                               │         └► waits(): as other calls   ▼
+//                               └► false: the general path         may be sent
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <rocklock/lock.hpp>
+
+#include "lock/manager/server_service.hpp"
+#include "service/dispatcher.hpp"
+
+namespace rocklock {
+
+// An Acquire of one lock by an existing session with Held::refuse or Held::join, or a Release.
+//
+// Threads: one at a time.
+class DirectCall {
+public:
+    DirectCall();
+
+    // Returns the object of the calling thread. Calls reuse its memory.
+    static DirectCall& of_this_thread();
+
+    // Reads the body of a call frame. Returns false if it is another call, or invalid: it must then
+    // be passed to read_call_frame().
+    bool read(std::string_view body);
+
+    const Event& event() const { return acquires_ ? acquire_event_ : release_event_; }
+    const SessionId& session() const { return acquires_ ? *acquire_.session : release_.session; }
+    const Secret& secret() const { return secret_; }
+    // The index of the verb in CallBody.
+    std::size_t verb() const;
+    // Whether the client can get the grant again if it does not receive the reply. True for a
+    // Release.
+    bool may_ask_again() const { return !acquires_ || joins(); }
+    // Whether the reply may contain a grant that the session had before the call.
+    bool joins() const { return acquires_ && acquire_.held == Held::join; }
+
+private:
+    Event acquire_event_{Request(Acquire())};
+    Event release_event_{Request(Release())};
+    Acquire& acquire_;
+    Release& release_;
+    Secret secret_;
+    bool acquires_ = false;
+};
+
+// The connection on which a direct call has arrived.
+class DirectConnection : public ResponseReceiver {
+public:
+    // The call was decided. The reply must not be sent before release() is called with the number
+    // of the call. `started` must be passed to ClientSession::released(). Called on the thread of
+    // the call.
+    virtual void decided(std::uint64_t number, Result<Answer>&& answer,
+                         const CallObserver::Started& started) = 0;
+    // The call waits. Returns the function that receives its reply. Called with mutexes held: must
+    // not call the ClientSession.
+    virtual Dispatcher::Done waits(std::uint64_t number) = 0;
+};
+
+}  // namespace rocklock
