@@ -1,5 +1,6 @@
 #include "daemon/rocklock_client.hpp"
 
+#include <chrono>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -11,31 +12,37 @@ RocklockClient::RocklockClient(int fd) : LockClient(fd) {
     OpenSession open;
     open.principal = "bench";
     greeted_ = false;
-    call({std::move(open), {}, {}});
+    const Call opening{std::move(open), {}, {}};
+    call(opening);
     await();
     const auto session = std::get<SessionInfo>(reply_);
-    session_ = session.id;
-    secret_ = session.secret;
+    Acquire acquire;
+    acquire.session = session.id;
+    acquire.locks.emplace_back();
+    acquire_ = {std::move(acquire), session.secret, {}};
+    release_ = {Release{session.id, {}}, session.secret, {}};
 }
 
 void RocklockClient::ask(const std::string& resource, bool waits) {
-    Acquire acquire;
-    acquire.session = session_;
-    acquire.locks.push_back({.resource = resource});
-    if (waits) acquire.patience = no_limit;
-    call({std::move(acquire), secret_, {}});
+    auto& acquire = std::get<Acquire>(acquire_.body);
+    acquire.locks.front().resource = resource;
+    acquire.patience = waits ? no_limit : std::chrono::milliseconds{0};
+    call(acquire_);
 }
 
 void RocklockClient::give_back(const std::string& /*resource*/) { release(grant()); }
 
-void RocklockClient::release(GrantId grant) { call({Release{session_, grant}, secret_, {}}); }
+void RocklockClient::release(GrantId grant) {
+    std::get<Release>(release_.body).grant = grant;
+    call(release_);
+}
 
 GrantId RocklockClient::grant() const { return std::get<Grant>(reply_).id; }
 
-void RocklockClient::call(Call call) {
-    call_ = std::move(call);
+void RocklockClient::call(const Call& call) {
+    call_ = &call;
     bytes_.clear();
-    append_call(bytes_, ++number_, call_);
+    append_call(bytes_, ++number_, call);
     send(bytes_);
 }
 
@@ -52,9 +59,9 @@ bool RocklockClient::take_answer() {
     if ((*frame)->kind != FrameKind::reply) {
         give_up(read_refusal_frame((*frame)->body).message);
     }
-    auto reply = read_reply_frame(call_.body, (*frame)->body);
-    if (!reply) give_up(reply.error().message);
-    reply_ = std::move(reply->reply);
+    std::chrono::milliseconds held{0};
+    const auto read = read_reply_frame(call_->body, (*frame)->body, held, reply_);
+    if (!read) give_up(read.error().message);
     received_.erase(0, received_.size() - rest.size());
     return true;
 }

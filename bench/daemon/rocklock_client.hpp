@@ -22,14 +22,16 @@ public:
     GrantId grant() const;
 
 private:
-    void call(Call call);
+    void call(const Call& call);
     bool take_answer() override;
 
     bool greeted_ = true;
     std::uint64_t number_ = 0;
-    SessionId session_;
-    Secret secret_;
-    Call call_;
+    // The calls that are sent repeatedly. Only the resource, the wait timeout and the grant change.
+    Call acquire_;
+    Call release_;
+    // The call that was sent last.
+    const Call* call_ = nullptr;
     Reply reply_;
     std::string bytes_;
 };

@@ -49,14 +49,70 @@ inline void append_u16(std::string& out, std::uint16_t value) { append_big_endia
 inline void append_u32(std::string& out, std::uint32_t value) { append_big_endian(out, value); }
 inline void append_u64(std::string& out, std::uint64_t value) { append_big_endian(out, value); }
 
+inline constexpr std::size_t max_varint_bytes = 10;
+
+// Writes a varint to `at`, where there must be space for `max_varint_bytes`, even if the varint is
+// shorter. Returns its size.
+inline std::size_t encode_varint(char* at, std::uint64_t value) {
+    if (value < 0x80) {
+        *at = static_cast<char>(value);
+        return 1;
+    }
+    if constexpr (std::endian::native == std::endian::little) {
+        if (value < std::uint64_t{1} << 56) {
+            // Moves each group of seven bits into a byte of its own.
+            value = (value & 0xFFFFFFF) | (value & 0xFFFFFFF0000000) << 4;
+            value = (value & 0x00003FFF00003FFF) | (value & 0x0FFFC0000FFFC000) << 2;
+            value = (value & 0x007F007F007F007F) | (value & 0x3F803F803F803F80) << 1;
+            const auto size = static_cast<std::size_t>(std::bit_width(value) + 7) / 8;
+            const auto last = std::uint64_t{1} << (8 * (size - 1));
+            value |= 0x8080808080808080 & (last - 1);
+            std::memcpy(at, &value, sizeof value);
+            return size;
+        }
+    }
+    std::size_t size = 0;
+    for (; value >= 0x80; value >>= 7) at[size++] = static_cast<char>(value | 0x80);
+    at[size++] = static_cast<char>(value);
+    return size;
+}
+
+// Reads the varint at `at`, before `end`, and returns the position after it. Returns null if the
+// varint is incomplete, exceeds 64 bits, or is not in its shortest form.
+inline const char* decode_varint(const char* at, const char* end, std::uint64_t& value) {
+    if constexpr (std::endian::native == std::endian::little) {
+        if (end - at >= static_cast<std::ptrdiff_t>(sizeof value)) {
+            std::memcpy(&value, at, sizeof value);
+            const std::uint64_t ends = ~value & 0x8080808080808080;
+            if (ends != 0) {
+                const int bits = std::countr_zero(ends) + 1;
+                value &= ~std::uint64_t{0} >> (64 - bits);
+                if (bits > 8 && value >> (bits - 8) == 0) return nullptr;
+                // Joins the groups of seven bits, of which each byte contains one.
+                value = (value & 0x007F007F007F007F) | (value & 0x7F007F007F007F00) >> 1;
+                value = (value & 0x00003FFF00003FFF) | (value & 0x3FFF00003FFF0000) >> 2;
+                value = (value & 0xFFFFFFF) | (value & 0x0FFFFFFF00000000) >> 4;
+                return at + bits / 8;
+            }
+        }
+    }
+    value = 0;
+    for (unsigned shift = 0; shift < 64 && at != end; shift += 7) {
+        const auto byte = static_cast<std::uint8_t>(*at++);
+        const std::uint64_t bits = byte & 0x7F;
+        if (shift == 63 && bits > 1) return nullptr;
+        value |= bits << shift;
+        if (byte >= 0x80) continue;
+        return bits == 0 && shift > 0 ? nullptr : at;
+    }
+    return nullptr;
+}
+
 inline void append_varint(std::string& out, std::uint64_t value) {
     // Most varints fit in one byte.
     if (value < 0x80) return out.push_back(static_cast<char>(value));
-    char bytes[10];
-    std::size_t size = 0;
-    for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
-    bytes[size++] = static_cast<char>(value);
-    out.append(bytes, size);
+    char bytes[max_varint_bytes];
+    out.append(bytes, encode_varint(bytes, value));
 }
 
 inline void append_bytes(std::string& out, std::string_view bytes) { out.append(bytes); }
@@ -111,14 +167,11 @@ public:
         std::memcpy(room(sizeof swapped), &swapped, sizeof swapped);
     }
     void varint(std::uint64_t value) {
-        if (used_ + max_varint > buffer_.size()) flush();
-        for (; value >= 0x80; value >>= 7) buffer_[used_++] = static_cast<char>(value | 0x80);
-        buffer_[used_++] = static_cast<char>(value);
+        if (used_ + max_varint_bytes > buffer_.size()) flush();
+        used_ += encode_varint(buffer_.data() + used_, value);
     }
 
 private:
-    static constexpr std::size_t max_varint = 10;
-
     char* room(std::size_t size) {
         if (used_ + size > buffer_.size()) flush();
         char* const at = buffer_.data() + used_;
@@ -200,20 +253,10 @@ private:
     // Reads a varint of two or more bytes.
     std::optional<std::uint64_t> long_varint() {
         std::uint64_t value = 0;
-        std::size_t used = 0;
-        for (unsigned shift = 0; shift < 64; shift += 7) {
-            if (used == rest_.size()) break;
-            const auto byte = static_cast<std::uint8_t>(rest_[used++]);
-            const std::uint64_t bits = byte & 0x7F;
-            if (shift == 63 && bits > 1) break;
-            value |= bits << shift;
-            if (byte >= 0x80) continue;
-            if (bits == 0) break;
-            rest_.remove_prefix(used);
-            return value;
-        }
-        rest_.remove_prefix(used);
-        return fail();
+        const char* const end = decode_varint(rest_.data(), rest_.data() + rest_.size(), value);
+        if (end == nullptr) return fail();
+        rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+        return value;
     }
 
     std::nullopt_t fail() {

@@ -117,7 +117,7 @@ Error FrameReceiver::ended(const std::string& why) const {
 }
 
 Result<void> FrameReceiver::take_greeting(std::string_view& bytes) {
-    if (greeted_ || bytes.size() < frame_greeting.size()) return {};
+    if (bytes.size() < frame_greeting.size()) return {};
     if (bytes.starts_with(refusal_start)) {
         if (bytes.size() > max_refusal || is_complete(bytes)) return refused(bytes);
         return {};
@@ -142,7 +142,9 @@ Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame
         incoming_ += bytes;
         bytes = incoming_;
     }
-    if (auto greeted = take_greeting(bytes); !greeted) return greeted;
+    if (!greeted_) {
+        if (auto greeted = take_greeting(bytes); !greeted) return greeted;
+    }
     while (greeted_) {
         const auto frame = take_frame(bytes, max_reply_frame_bytes);
         if (!frame) return over("the daemon sent bytes that are not a frame");
@@ -151,7 +153,7 @@ Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame
     }
     if (joined) {
         incoming_.erase(0, incoming_.size() - bytes.size());
-    } else {
+    } else if (!bytes.empty()) {
         incoming_ = bytes;
     }
     if (incoming_.empty() && incoming_.capacity() > kept_buffer) incoming_ = {};

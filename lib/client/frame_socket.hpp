@@ -60,8 +60,9 @@ public:
 private:
     // Returns the error of a connection that has ended.
     Error ended(const std::string& why) const;
-    // Takes the greeting of the daemon from the front of the received bytes. Returns an error if
-    // the daemon has refused the connection. If the bytes are incomplete, takes nothing.
+    // Takes the greeting of the daemon, which must not have been taken before, from the front of
+    // the received bytes. Returns an error if the daemon has refused the connection. If the bytes
+    // are incomplete, takes nothing.
     Result<void> take_greeting(std::string_view& bytes);
 
     // The received part of an incomplete frame, or of the first response.

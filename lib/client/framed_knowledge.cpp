@@ -107,13 +107,16 @@ FramedService::Notifications FramedService::learn(std::uint64_t number, const Pe
     if (const auto* detail = reply_in<SessionDetail>(reply)) {
         learn_detail(number, pending, *detail, notifications);
     }
-    const auto known = proven == nullptr ? known_sessions_.end() : known_sessions_.find(*proven);
+    const bool closed = reply_in<ClosedSession>(reply) != nullptr;
+    const auto* release = std::get_if<Release>(&pending.call.body);
+    if (proven == nullptr || (!closed && release == nullptr)) return notifications;
+    const auto known = known_sessions_.find(*proven);
     if (known == known_sessions_.end()) return notifications;
-    if (reply_in<ClosedSession>(reply) != nullptr) {
+    if (closed) {
         end(known->second);
         known->second.grants.clear();
     }
-    if (const auto* release = std::get_if<Release>(&pending.call.body)) {
+    if (release != nullptr) {
         learn_release(known->second, release->grant, *reply_in<Released>(reply));
     }
     return notifications;
@@ -145,7 +148,7 @@ void FramedService::learn_session(const PendingCall& pending, SessionInfo& sessi
     if (std::holds_alternative<RenewSession>(pending.call.body)) known.deadline = session.deadline;
     next_check_ = std::min(next_check_, known.deadline);
     learn_notices(session.id, known, session, notifications);
-    if (!known.grants.empty()) await_notices(session.id);
+    if (!known.grants.empty()) await_notices(session.id, known);
 }
 
 // Returns whether a notice has not been reported. The replies to a renewal and to AwaitNotices can
@@ -182,11 +185,12 @@ void FramedService::learn_notices(const SessionId& session, KnownSession& known,
 
 // Sends an AwaitNotices call unless one is under way.
 void FramedService::await_notices(const SessionId& session) {
-    const auto found = known_sessions_.find(session);
-    if (found == known_sessions_.end() || !connected_ || closed_ ||
-        known_counts_.awaiting == max_awaiting)
-        return;
-    KnownSession& known = found->second;
+    const auto known = known_sessions_.find(session);
+    if (known != known_sessions_.end()) await_notices(session, known->second);
+}
+
+void FramedService::await_notices(const SessionId& session, KnownSession& known) {
+    if (!connected_ || closed_ || known_counts_.awaiting == max_awaiting) return;
     if (known.awaiting || known.over || known.closing) return;
     known.awaiting = true;
     ++known_counts_.awaiting;
@@ -222,8 +226,11 @@ void FramedService::learn_grant(const PendingCall& pending, const Grant& grant) 
     }
     const auto known = known_sessions_.find(grant.session);
     if (known == known_sessions_.end()) return;
-    known->second.grants[grant.id] = {grant, last_number_, false};
-    await_notices(grant.session);
+    KnownGrant& held = known->second.grants[grant.id];
+    held.grant = grant;
+    held.known_at = last_number_;
+    held.releasing = false;
+    await_notices(grant.session, known->second);
     // The daemon renews a session when it grants a lock.
     if (!grant.cap) known->second.deadline = std::max(known->second.deadline, grant.deadline);
     next_check_ = std::min(next_check_, known->second.deadline);

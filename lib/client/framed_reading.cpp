@@ -57,13 +57,23 @@ bool FramedService::on_reader_thread() const { return std::this_thread::get_id()
 void FramedService::step() {
     bool outgoing = false;
     int timeout = 0;
+    Steady::time_point until;
     {
-        const auto next = options_.background ? check_sessions(false) : std::nullopt;
         MutexLock lock(mutex_);
         const auto now = Steady::now();
-        auto until = std::min(next_expiry_, now + max_sleep);
+        until = std::min(next_expiry_, now + max_sleep);
         if (!connected_) until = std::min(until, outage_.next_attempt);
-        if (next) until = std::min(until, now + (*next - clock_.now().boot));
+        if (options_.background && connected_ && next_check_ != BootTime::max()) {
+            auto boot = clock_.now().boot;
+            if (boot >= next_check_) {
+                lock.unlock();
+                check_sessions(false);
+                lock.lock();
+                boot = clock_.now().boot;
+                until = std::min(until, next_expiry_);
+            }
+            if (next_check_ != BootTime::max()) until = std::min(until, now + (next_check_ - boot));
+        }
         if (!reading_.completions.empty()) until = now;
         reader_wakes_at_ = until;
         timeout = static_cast<int>(
@@ -90,7 +100,8 @@ void FramedService::step() {
             if (!received) connection_lost(std::move(received).error());
         }
     }
-    expire();
+    // If a call that times out earlier was sent meanwhile, its thread has called wake().
+    if (Steady::now() >= until) expire();
 }
 
 void FramedService::reconnect() {
@@ -248,72 +259,74 @@ void FramedService::expire() {
 // Runs the completions of synchronous calls immediately. On the reader thread, queues the other
 // completions; on any other thread, runs them immediately as well.
 void FramedService::deliver(std::vector<CompletedCall> finished) {
-    const bool reads = on_reader_thread();
-    for (auto& one : finished) {
-        if (!one.done) continue;
-        if (one.direct || !reads) {
-            one.done(std::move(one.reply));
-        } else {
-            reading_.completions.push_back(std::move(one));
-        }
-    }
+    for (auto& one : finished) deliver(one.done, std::move(one.reply), one.direct);
+}
+
+void FramedService::deliver(Replied& done, Result<Reply>&& reply, bool direct) {
+    if (!done) return;
+    if (direct || !on_reader_thread()) return done(std::move(reply));
+    reading_.completions.push_back({std::move(done), std::move(reply), direct});
 }
 
 void FramedService::take(const Frame& frame) {
     if (frame.kind == FrameKind::goodbye) return;
-    PendingCall pending;
+    PendingCalls::node_type call;
     {
         MutexLock lock(mutex_);
-        const auto found = pending_calls_.find(frame.number);
-        if (found == pending_calls_.end()) return;
-        pending = std::move(found->second);
-        pending_calls_.erase(found);
+        call = pending_calls_.extract(frame.number);
     }
-    Result<Reply> reply = Error();
+    if (call.empty()) return;
+    PendingCall& pending = call.mapped();
     if (frame.kind == FrameKind::reply) {
-        auto read = read_reply_frame(pending.call.body, frame.body);
-        if (read) {
-            reply = std::move(read->reply);
-            if (other_boot_) shorten_times(*reply);
-            const auto held = other_boot_ ? without_drift(read->held) : read->held;
-            count_from_here(*reply, pending.sent + held);
-        } else {
-            reply = std::move(read).error();
-        }
-    } else {
-        reply = read_refusal_frame(frame.body);
-        const auto code = reply.error().code;
-        if (code == ErrorCode::closing && ask_again(frame.number, pending)) return;
-        if (code == ErrorCode::not_the_manager) {
-            if (ask_new_manager(frame.number, pending)) return;
-            reply = in_doubt_error(reply.error());
-        }
+        return finish(frame.number, pending, read_reply(pending, frame.body));
     }
-    finish(frame.number, std::move(pending), std::move(reply));
+    Error error = read_refusal_frame(frame.body);
+    if (error.code == ErrorCode::closing && ask_again(call)) return;
+    if (error.code == ErrorCode::not_the_manager) {
+        if (ask_new_manager(call)) return;
+        error = in_doubt_error(error);
+    }
+    finish(frame.number, pending, std::move(error));
+}
+
+Result<Reply> FramedService::read_reply(const PendingCall& pending, std::string_view body) const {
+    // A Released needs the least work to construct.
+    Result<Reply> reply{Reply(std::in_place_type<Released>)};
+    milliseconds held{0};
+    if (auto read = read_reply_frame(pending.call.body, body, held, *reply); !read) {
+        return std::move(read).error();
+    }
+    if (other_boot_) {
+        shorten_times(*reply);
+        held = without_drift(held);
+    }
+    count_from_here(*reply, pending.sent + held);
+    return reply;
 }
 
 // Handles the error `closing`: the daemon shuts down and has not executed the call. Keeps the call,
 // so that it is sent again after the next connect. Returns false if the client does not reconnect.
-bool FramedService::ask_again(std::uint64_t number, PendingCall& pending) {
+bool FramedService::ask_again(PendingCalls::node_type& call) {
     MutexLock lock(mutex_);
     if (closed_ || hurry_) return false;
-    pending.was_sent = false;
-    pending_calls_.emplace(number, std::move(pending));
+    call.mapped().was_sent = false;
+    pending_calls_.insert(std::move(call));
     return true;
 }
 
 // Handles the error `not_the_manager`: another node has become the manager, and it is unknown
 // whether the call took effect. The connection ends soon. Keeps the call if it can be repeated, so
 // that it is sent again after the next connect. Otherwise returns false.
-bool FramedService::ask_new_manager(std::uint64_t number, PendingCall& pending) {
+bool FramedService::ask_new_manager(PendingCalls::node_type& call) {
     MutexLock lock(mutex_);
+    PendingCall& pending = call.mapped();
     if (closed_ || hurry_ || pending.cancelled || !may_repeat(pending)) return false;
     pending.in_doubt = true;
-    pending_calls_.emplace(number, std::move(pending));
+    pending_calls_.insert(std::move(call));
     return true;
 }
 
-void FramedService::finish(std::uint64_t number, PendingCall pending, Result<Reply> reply) {
+void FramedService::finish(std::uint64_t number, PendingCall& pending, Result<Reply>&& reply) {
     Notifications notifications;
     std::optional<SessionId> reconcile;
     {
@@ -338,9 +351,7 @@ void FramedService::finish(std::uint64_t number, PendingCall pending, Result<Rep
         grant != nullptr && pending.gives_back) {
         submit(Release{grant->session, grant->id}, [](const Result<Answer>&) {});
     }
-    std::vector<CompletedCall> finished;
-    finished.push_back({std::move(pending.done), std::move(reply), pending.direct});
-    deliver(std::move(finished));
+    deliver(pending.done, std::move(reply), pending.direct);
 }
 
 }  // namespace rocklock

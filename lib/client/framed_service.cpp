@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 #include <thread>
@@ -84,14 +85,14 @@ Result<void> fill_in(Call& /*call*/, const ResumeClass& verb) {
     return {};
 }
 
-Result<Call> call_of(Request request) {
+// Moves the request into `call`.
+Result<void> make_call(Request& request, Call& call) {
     return std::visit(
-        [](auto& verb) -> Result<Call> {
+        [&call](auto& verb) -> Result<void> {
             if constexpr (is_one_of<std::decay_t<decltype(verb)>, CallBody>) {
-                Call call;
-                if (auto filled = fill_in(call, verb); !filled) return std::move(filled).error();
+                if (auto filled = fill_in(call, verb); !filled) return filled;
                 call.body.emplace<std::decay_t<decltype(verb)>>(std::move(verb));
-                return call;
+                return {};
             } else {
                 return not_over_a_socket("this");
             }
@@ -99,7 +100,7 @@ Result<Call> call_of(Request request) {
         request);
 }
 
-Result<Answer> answer_of(Result<Reply> reply) {
+Result<Answer> answer_of(Result<Reply>&& reply) {
     if (!reply) return std::move(reply).error();
     return std::visit(
         [](auto& value) -> Result<Answer> {
@@ -112,12 +113,19 @@ Result<Answer> answer_of(Result<Reply> reply) {
         *reply);
 }
 
-milliseconds* patience_in(CallBody& body) {
-    if (auto* acquire = std::get_if<Acquire>(&body)) return &acquire->patience;
-    if (auto* convert = std::get_if<Convert>(&body)) return &convert->patience;
-    if (auto* watch = std::get_if<WatchRequest>(&body)) return &watch->patience;
-    if (auto* notices = std::get_if<AwaitNotices>(&body)) return &notices->patience;
+const milliseconds* patience_in(const CallBody& body) {
+    if (const auto* acquire = std::get_if<Acquire>(&body)) return &acquire->patience;
+    if (const auto* convert = std::get_if<Convert>(&body)) return &convert->patience;
+    if (const auto* watch = std::get_if<WatchRequest>(&body)) return &watch->patience;
+    if (const auto* notices = std::get_if<AwaitNotices>(&body)) return &notices->patience;
     return nullptr;
+}
+
+void set_patience(CallBody& body, milliseconds patience) {
+    if (auto* acquire = std::get_if<Acquire>(&body)) acquire->patience = patience;
+    if (auto* convert = std::get_if<Convert>(&body)) convert->patience = patience;
+    if (auto* watch = std::get_if<WatchRequest>(&body)) watch->patience = patience;
+    if (auto* notices = std::get_if<AwaitNotices>(&body)) notices->patience = patience;
 }
 
 std::string* request_id_in(CallBody& body) {
@@ -125,6 +133,19 @@ std::string* request_id_in(CallBody& body) {
     if (auto* convert = std::get_if<Convert>(&body)) return &convert->request_id;
     if (auto* open = std::get_if<OpenSession>(&body)) return &open->request_id;
     return nullptr;
+}
+
+// Writes a number as a text of six bits per character. The text is so short that a std::string
+// needs no allocation for it.
+void write_id(std::string& id, std::uint64_t number) {
+    static constexpr std::string_view digits =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+    std::array<char, 11> text;
+    for (char& digit : text) {
+        digit = digits[number & 63];
+        number >>= 6;
+    }
+    id.assign(text.data(), text.size());
 }
 
 }  // namespace
@@ -200,43 +221,46 @@ Ticket FramedService::submit(Request request, Completion done) {
         done(child_error());
         return {};
     }
-    auto call = call_of(std::move(request));
-    if (!call) {
-        done(std::move(call).error());
+    Call call;
+    if (auto made = make_call(request, call); !made) {
+        done(std::move(made).error());
         return {};
     }
     return Ticket{send(
-        *std::move(call),
-        [done = std::move(done)](Result<Reply> reply) { done(answer_of(std::move(reply))); },
+        std::move(call),
+        [done = std::move(done)](Result<Reply>&& reply) { done(answer_of(std::move(reply))); },
         false)};
 }
 
 Result<Answer> FramedService::call(Request request, std::stop_token stop) {
-    auto call = call_of(std::move(request));
-    if (!call) return std::move(call).error();
-    return answer_of(wait_for(*std::move(call), stop));
+    Call call;
+    if (auto made = make_call(request, call); !made) return std::move(made).error();
+    return answer_of(wait_for(std::move(call), stop));
 }
 
-Result<Reply> FramedService::wait_for(Call call, const std::stop_token& stop) {
+Result<Reply> FramedService::wait_for(Call&& call, const std::stop_token& stop) {
     if (fork_check_.in_child()) return child_error();
     struct Slot {
         Mutex mutex;
         CondVar answered;
         std::optional<Result<Reply>> reply ROCKLOCK_GUARDED_BY(mutex);
     };
-    const auto slot = std::make_shared<Slot>();
+    // The completion runs exactly once, and this function waits for it. Therefore, the slot exists
+    // when the completion runs. The completion notifies while it holds the mutex, so it does not
+    // use the slot after it has unlocked the mutex.
+    Slot slot;
     const auto number = send(
         std::move(call),
-        [slot](Result<Reply> reply) {
-            MutexLock lock(slot->mutex);
-            slot->reply = std::move(reply);
-            slot->answered.notify_all();
+        [&slot](Result<Reply>&& reply) {
+            MutexLock lock(slot.mutex);
+            slot.reply.emplace(std::move(reply));
+            slot.answered.notify_one();
         },
         true);
     const std::stop_callback on_stop(stop, [this, number] { cancel(Ticket{number}); });
-    MutexLock lock(slot->mutex);
-    while (!slot->reply) await(slot->mutex, slot->answered);
-    return *std::move(slot->reply);
+    MutexLock lock(slot.mutex);
+    while (!slot.reply) await(slot.mutex, slot.answered);
+    return *std::move(slot.reply);
 }
 
 void FramedService::submit_renewals(const std::vector<SessionId>& sessions, Renewed done) {
@@ -248,11 +272,11 @@ void FramedService::submit_renewals(const std::vector<SessionId>& sessions, Rene
         MutexLock lock(mutex_);
         refused = refusal();
         for (std::size_t i = 0; i < sessions.size() && !refused; ++i) {
-            const auto answered = [shared, i](Result<Reply> reply) {
+            auto answered = [shared, i](Result<Reply>&& reply) {
                 if (!reply) return (*shared)(i, std::move(reply).error());
                 (*shared)(i, std::get<SessionInfo>(*std::move(reply)));
             };
-            enter({RenewSession{sessions[i], {}, {}, {}, {}}, {}, {}}, answered, true);
+            enter({RenewSession{sessions[i], {}, {}, {}, {}}, {}, {}}, std::move(answered), true);
         }
         send_entered();
     }
@@ -292,7 +316,7 @@ void FramedService::await(Mutex& mutex, CondVar& answered) {
     mutex.lock();
 }
 
-std::uint64_t FramedService::send(Call call, Replied done, bool direct) {
+std::uint64_t FramedService::send(Call&& call, Replied&& done, bool direct) {
     MutexLock lock(mutex_);
     if (auto refused = refusal()) {
         lock.unlock();
@@ -304,20 +328,19 @@ std::uint64_t FramedService::send(Call call, Replied done, bool direct) {
     return number;
 }
 
-std::uint64_t FramedService::enter(Call call, Replied done, bool direct) {
+std::uint64_t FramedService::enter(Call&& call, Replied&& done, bool direct) {
     const auto number = ++last_number_;
-    prepare(call);
-    PendingCall pending;
-    pending.done = std::move(done);
-    pending.direct = direct;
-    pending.give_up = give_up_time(call);
-    if (const auto* patience = patience_in(call.body); patience && *patience <= max_patience) {
-        pending.patient_until = Steady::now() + *patience;
-    }
-    pending.call = std::move(call);
+    PendingCall& pending =
+        pending_calls_
+            .try_emplace(pending_calls_.end(), number, std::move(call), std::move(done), direct)
+            ->second;
+    const auto now = Steady::now();
+    const KnownSession* const session = prepare(pending.call);
+    pending.give_up = std::min(usual_give_up_time(pending.call.body, session, now), closing_until_);
+    const auto* patience = patience_in(pending.call.body);
+    if (patience != nullptr && *patience <= max_patience) pending.patient_until = now + *patience;
     next_expiry_ = std::min(next_expiry_, pending.give_up);
-    const auto at = pending_calls_.emplace(number, std::move(pending)).first;
-    if (connected_) transmit(number, at->second);
+    if (connected_) transmit(number, pending);
     return number;
 }
 
@@ -327,45 +350,38 @@ void FramedService::send_entered() {
 }
 
 // Adds a request id, which makes it safe to send the call twice, and the secret of the session.
-void FramedService::prepare(Call& call) {
+// Returns the state of the session whose secret the call needs, or null if there is none.
+FramedService::KnownSession* FramedService::prepare(Call& call) {
     if (auto* id = request_id_in(call.body); id != nullptr && id->empty()) {
-        static constexpr std::string_view digits = "0123456789abcdef";
-        for (auto number = request_ids_++; id->size() < 16; number >>= 4) {
-            *id += digits[number & 15];
-        }
+        write_id(*id, request_ids_++);
     }
     const auto* session = proven_session(call.body);
-    if (session == nullptr) return;
+    if (session == nullptr) return nullptr;
     const auto known = known_sessions_.find(*session);
     if (!call.secret)
         call.secret = known == known_sessions_.end() ? Secret{} : known->second.secret;
-    if (known == known_sessions_.end()) return;
+    if (known == known_sessions_.end()) return nullptr;
     if (std::holds_alternative<RenewSession>(call.body)) call.rebind = known->second.of_connection;
     if (const auto* release = std::get_if<Release>(&call.body)) {
         const auto grant = known->second.grants.find(release->grant);
         if (grant != known->second.grants.end()) grant->second.releasing = true;
     }
     if (std::holds_alternative<CloseSession>(call.body)) known->second.closing = true;
+    return &known->second;
 }
 
-FramedService::Steady::time_point FramedService::give_up_time(const Call& call) const {
-    return std::min(usual_give_up_time(call), closing_until_);
-}
-
-FramedService::Steady::time_point FramedService::usual_give_up_time(const Call& call) const {
-    const auto now = Steady::now();
-    if (const auto* renewal = std::get_if<RenewSession>(&call.body)) {
-        const auto known = known_sessions_.find(renewal->session);
-        const auto lease =
-            known == known_sessions_.end() ? max_renewal_period : known->second.lease;
+// `session` is the result of prepare().
+FramedService::Steady::time_point FramedService::usual_give_up_time(const CallBody& body,
+                                                                    const KnownSession* session,
+                                                                    Steady::time_point now) const {
+    if (std::holds_alternative<RenewSession>(body)) {
+        const auto lease = session == nullptr ? max_renewal_period : session->lease;
         return now + std::clamp(lease / 6, min_renewal_period, max_renewal_period);
     }
-    if (std::holds_alternative<Release>(call.body) ||
-        std::holds_alternative<CloseSession>(call.body)) {
+    if (std::holds_alternative<Release>(body) || std::holds_alternative<CloseSession>(body)) {
         return now + std::min(max_ending_period, options_.patience);
     }
-    if (reads_whole_store(call.body)) return Steady::time_point::max();
-    auto body = call.body;
+    if (reads_whole_store(body)) return Steady::time_point::max();
     const auto* patience = patience_in(body);
     if (patience == nullptr) return now + options_.patience;
     if (*patience > max_patience) return Steady::time_point::max();
@@ -389,9 +405,7 @@ std::optional<Error> FramedService::refusal() const {
 void FramedService::transmit(std::uint64_t number, PendingCall& pending) {
     if (pending.sent != BootTime{} && pending.patient_until) {
         const auto left = std::chrono::ceil<milliseconds>(*pending.patient_until - Steady::now());
-        if (auto* patience = patience_in(pending.call.body)) {
-            *patience = std::max(left, milliseconds{0});
-        }
+        set_patience(pending.call.body, std::max(left, milliseconds{0}));
     }
     pending.sent = clock_.now().boot;
     pending.was_sent = true;
@@ -543,7 +557,7 @@ Ticket FramedService::submit_watch(WatchRequest request, WatchCompletion done) {
     call.body = std::move(request);
     return Ticket{send(
         std::move(call),
-        [done = std::move(done)](Result<Reply> reply) {
+        [done = std::move(done)](Result<Reply>&& reply) {
             if (!reply) return done(std::move(reply).error());
             done(std::get<EventPage>(*std::move(reply)));
         },

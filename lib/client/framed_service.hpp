@@ -36,6 +36,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -47,6 +48,7 @@
 #include "base/mutex.hpp"
 #include "client/frame_socket.hpp"
 #include "client/remote_service.hpp"
+#include "client/session_id_hash.hpp"
 #include "wire/call.hpp"
 
 namespace rocklock {
@@ -107,10 +109,13 @@ public:
 
 private:
     using Steady = std::chrono::steady_clock;
-    using Replied = std::function<void(Result<Reply>)>;
+    using Replied = std::function<void(Result<Reply>&&)>;
 
     // A call that is not yet answered.
     struct PendingCall {
+        PendingCall(Call&& its_call, Replied&& its_done, bool is_direct)
+            : call(std::move(its_call)), done(std::move(its_done)), direct(is_direct) {}
+
         Call call;
         // Null if the caller has already received an error. The reply then only updates
         // `known_sessions_` and triggers notices; if `gives_back` is set, it also triggers the
@@ -133,6 +138,8 @@ private:
         // received an error.
         bool gives_back = false;
     };
+    // By number, so that calls are sent again in their order after a reconnect.
+    using PendingCalls = std::map<std::uint64_t, PendingCall>;
     struct CompletedCall {
         Replied done;
         Result<Reply> reply;
@@ -191,14 +198,14 @@ private:
 
     FramedService(std::string path, Clock& clock, const RemoteOptions& options);
 
-    std::uint64_t send(Call call, Replied done, bool direct) ROCKLOCK_EXCLUDES(mutex_);
-    std::uint64_t enter(Call call, Replied done, bool direct) ROCKLOCK_REQUIRES(mutex_);
+    std::uint64_t send(Call&& call, Replied&& done, bool direct) ROCKLOCK_EXCLUDES(mutex_);
+    std::uint64_t enter(Call&& call, Replied&& done, bool direct) ROCKLOCK_REQUIRES(mutex_);
     void send_entered() ROCKLOCK_REQUIRES(mutex_);
-    void prepare(Call& call) ROCKLOCK_REQUIRES(mutex_);
+    KnownSession* prepare(Call& call) ROCKLOCK_REQUIRES(mutex_);
     void transmit(std::uint64_t number, PendingCall& pending) ROCKLOCK_REQUIRES(mutex_);
     void send_pending() ROCKLOCK_REQUIRES(mutex_);
-    Steady::time_point give_up_time(const Call& call) const ROCKLOCK_REQUIRES(mutex_);
-    Steady::time_point usual_give_up_time(const Call& call) const ROCKLOCK_REQUIRES(mutex_);
+    Steady::time_point usual_give_up_time(const CallBody& body, const KnownSession* session,
+                                          Steady::time_point now) const;
     static Error child_error();
     static Error closed_error();
     std::optional<Error> refusal() const ROCKLOCK_REQUIRES(mutex_);
@@ -211,7 +218,7 @@ private:
     }
     Result<std::optional<SessionId>> session_of(const std::string& principal)
         ROCKLOCK_EXCLUDES(mutex_);
-    Result<Reply> wait_for(Call call, const std::stop_token& stop);
+    Result<Reply> wait_for(Call&& call, const std::stop_token& stop);
     void await(Mutex& mutex, CondVar& answered) ROCKLOCK_REQUIRES(mutex);
 
     void read_loop(const std::stop_token& stop);
@@ -225,11 +232,13 @@ private:
         ROCKLOCK_REQUIRES(mutex_);
     bool may_repeat(const PendingCall& pending) const ROCKLOCK_REQUIRES(mutex_);
     void take(const Frame& frame) ROCKLOCK_EXCLUDES(mutex_);
-    bool ask_again(std::uint64_t number, PendingCall& pending) ROCKLOCK_EXCLUDES(mutex_);
-    bool ask_new_manager(std::uint64_t number, PendingCall& pending) ROCKLOCK_EXCLUDES(mutex_);
-    void finish(std::uint64_t number, PendingCall pending, Result<Reply> reply)
+    Result<Reply> read_reply(const PendingCall& pending, std::string_view body) const;
+    bool ask_again(PendingCalls::node_type& call) ROCKLOCK_EXCLUDES(mutex_);
+    bool ask_new_manager(PendingCalls::node_type& call) ROCKLOCK_EXCLUDES(mutex_);
+    void finish(std::uint64_t number, PendingCall& pending, Result<Reply>&& reply)
         ROCKLOCK_EXCLUDES(mutex_);
     void deliver(std::vector<CompletedCall> finished) ROCKLOCK_EXCLUDES(mutex_);
+    void deliver(Replied& done, Result<Reply>&& reply, bool direct) ROCKLOCK_EXCLUDES(mutex_);
     void wake();
 
     static void count_from_here(Reply& reply, BootTime from);
@@ -243,6 +252,7 @@ private:
     void learn_notices(const SessionId& session, KnownSession& known, Received& received,
                        Notifications& notifications) ROCKLOCK_REQUIRES(mutex_);
     void await_notices(const SessionId& session) ROCKLOCK_REQUIRES(mutex_);
+    void await_notices(const SessionId& session, KnownSession& known) ROCKLOCK_REQUIRES(mutex_);
     void learn_grant(const PendingCall& pending, const Grant& grant) ROCKLOCK_REQUIRES(mutex_);
     void learn_release(KnownSession& known, GrantId grant, const Released& released)
         ROCKLOCK_REQUIRES(mutex_);
@@ -295,8 +305,9 @@ private:
     BootTime next_check_ ROCKLOCK_GUARDED_BY(mutex_) = BootTime::max();
     std::uint64_t last_number_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::uint64_t request_ids_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
-    std::map<std::uint64_t, PendingCall> pending_calls_ ROCKLOCK_GUARDED_BY(mutex_);
-    std::map<SessionId, KnownSession> known_sessions_ ROCKLOCK_GUARDED_BY(mutex_);
+    PendingCalls pending_calls_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::unordered_map<SessionId, KnownSession, SessionIdHash> known_sessions_
+        ROCKLOCK_GUARDED_BY(mutex_);
     // The numbers of sessions in `known_sessions_` that have ended (`over`), and of sessions for
     // which an AwaitNotices call is in progress (`awaiting`).
     struct KnownCounts {

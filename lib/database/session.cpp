@@ -193,9 +193,9 @@ SessionCredentials Session::credentials() const {
 
 Result<Guard> Session::acquire(std::string_view resource, AcquireOptions options,
                                std::stop_token stop) {
-    LockRequest lock;
-    lock.resource = resource;
-    return acquire(std::vector<LockRequest>{std::move(lock)}, std::move(options), std::move(stop));
+    std::vector<LockRequest> locks(1);
+    locks.front().resource = resource;
+    return acquire(std::move(locks), std::move(options), std::move(stop));
 }
 
 Result<Guard> Session::acquire(std::vector<LockRequest> locks, AcquireOptions options,

@@ -80,6 +80,10 @@ Result<std::optional<Frame>> take_frame(std::string_view& bytes, std::size_t lon
 }
 
 void append_call(std::string& out, std::uint64_t number, const Call& call) {
+    if (!append_frequent_call(out, number, call)) append_any_call(out, number, call);
+}
+
+void append_any_call(std::string& out, std::uint64_t number, const Call& call) {
     const OpenFrame frame(out, FrameKind::call, number);
     append_u16(out, verb_number(call.body));
     FrameWriter writer(out);
@@ -115,6 +119,7 @@ void append_reply(std::string& out, std::uint64_t number, std::chrono::milliseco
 }
 
 void append_answer(std::string& out, std::uint64_t number, const Answer& answer) {
+    if (append_frequent_reply(out, number, answer)) return;
     std::visit([&](const auto& value) { append_value(out, number, {}, value); }, answer);
 }
 
@@ -152,6 +157,24 @@ Result<Call> read_any_call_frame(std::string_view body) {
 }
 
 Result<FrameReply> read_reply_frame(const CallBody& asked, std::string_view body) {
+    Result<FrameReply> read{FrameReply()};
+    if (auto wrong = read_reply_frame(asked, body, read->held, read->reply); !wrong) {
+        return std::move(wrong).error();
+    }
+    return read;
+}
+
+Result<void> read_reply_frame(const CallBody& asked, std::string_view body,
+                              std::chrono::milliseconds& held, Reply& reply) {
+    if (read_frequent_reply(asked, body, held, reply)) return {};
+    auto read = read_any_reply_frame(asked, body);
+    if (!read) return std::move(read).error();
+    held = read->held;
+    reply = std::move(read->reply);
+    return {};
+}
+
+Result<FrameReply> read_any_reply_frame(const CallBody& asked, std::string_view body) {
     Reader reader(body);
     FrameReply read;
     const auto held = reader.varint();

@@ -59,6 +59,8 @@ struct Frame {
 Result<std::optional<Frame>> take_frame(std::string_view& bytes, std::size_t longest);
 
 void append_call(std::string& out, std::uint64_t number, const Call& call);
+// As append_call(), which uses it for the calls that append_frequent_call() does not write.
+void append_any_call(std::string& out, std::uint64_t number, const Call& call);
 void append_cancel(std::string& out, std::uint64_t number);
 // `held` is a lower bound of the time from the arrival of the call at the server to its decision.
 // It is 0 if this time is unknown.
@@ -82,6 +84,12 @@ struct FrameReply {
 // Reads the body of the reply to `asked`. Ignores unknown members. Errors: io_error if the body is
 // not such a reply.
 Result<FrameReply> read_reply_frame(const CallBody& asked, std::string_view body);
+// Reads the body of a reply as read_reply_frame() does, but without copies: into `held` and
+// `reply`, which must not be used after an error.
+Result<void> read_reply_frame(const CallBody& asked, std::string_view body,
+                              std::chrono::milliseconds& held, Reply& reply);
+// As read_reply_frame(), which uses it for the replies that read_frequent_reply() does not read.
+Result<FrameReply> read_any_reply_frame(const CallBody& asked, std::string_view body);
 
 // Reads the body of an error. If the body cannot be parsed, returns an io_error that states this.
 Error read_refusal_frame(std::string_view body);

@@ -42,6 +42,34 @@ BOOST_AUTO_TEST_CASE(are_read_as_they_were_written) {
     }
 }
 
+// Varints are encoded and decoded in a different way if they have at most eight bytes, and decoded
+// in a different way if fewer than eight bytes of input are left.
+BOOST_AUTO_TEST_CASE(of_a_varint_contain_seven_bits_each) {
+    for (unsigned bit = 0; bit < 64; ++bit) {
+        for (const std::uint64_t number : {1ULL << bit, (1ULL << bit) - 1, (1ULL << bit) + 1,
+                                           0x5A5A5A5A5A5A5A5AULL >> bit, ~0ULL >> bit}) {
+            std::string expected;
+            std::uint64_t rest = number;
+            for (; rest >= 0x80; rest >>= 7) expected += static_cast<char>(rest | 0x80);
+            expected += static_cast<char>(rest);
+            std::string out;
+            append_varint(out, number);
+            BOOST_TEST(out == expected);
+            std::string written;
+            ByteWriter writer(written);
+            writer.varint(number);
+            writer.flush();
+            BOOST_TEST(written == expected);
+            for (const std::size_t after : {0, 1, 7, 8, 20}) {
+                const std::string bytes = expected + std::string(after, '\xff');
+                Reader reader(bytes);
+                BOOST_TEST((reader.varint() == number));
+                BOOST_TEST(reader.rest().size() == after);
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(that_are_cut_anywhere_are_refused) {
     std::string out;
     append_u32(out, 7);
@@ -62,7 +90,10 @@ BOOST_AUTO_TEST_CASE(that_are_cut_anywhere_are_refused) {
 BOOST_AUTO_TEST_CASE(of_a_varint_have_exactly_one_encoding) {
     using namespace std::string_literals;
     for (const std::string& wrong : {
-             "\x80\x00"s,                                  // Zero, encoded in two bytes.
+             "\x80\x00"s,           // Zero, encoded in two bytes.
+             "\x80\x00zzzzzz"s,     // The same, before other bytes.
+             "\xff\x80\x00zzzzz"s,  // A last byte that is redundant.
+             "\x80\x80\x80\x80\x80\x80\x80\x00"s,
              "\x80"s,                                      // The last byte is missing.
              "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"s,  // 65 bits.
              "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s,
