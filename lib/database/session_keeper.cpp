@@ -20,6 +20,19 @@ namespace {
 // and the thread can be stopped. Other due sessions are handled in the next round.
 constexpr std::size_t max_in_a_round = 512;
 
+// When a session is due, the thread also renews the sessions that are due soon: at most
+// `max_early` and this part of `renew_every` later. A program with many sessions then renews many
+// of them at a time. If each renewal were sent alone, the wake-ups of the threads would take more
+// time than the renewals.
+constexpr milliseconds max_early{20};
+constexpr int early_part = 500;
+
+std::chrono::nanoseconds early(const KeepingTimes& times) {
+    if (!times.renew) return {};
+    return std::min<std::chrono::nanoseconds>(
+        max_early, std::chrono::nanoseconds(times.renew_every) / early_part);
+}
+
 }  // namespace
 
 Result<KeepingTimes> keeping_times(const SessionOptions& options) {
@@ -99,6 +112,7 @@ void KeptSession::request_stops() {
     std::vector<std::stop_source> due;
     {
         MutexLock lock(mutex);
+        if (stops.empty()) return;
         const BootTime now = clock.now().boot;
         for (auto stop = stops.begin(); stop != stops.end();) {
             const GrantId grant = stop->first;
@@ -239,8 +253,8 @@ std::shared_ptr<KeptSession> SessionKeeper::keep(const SessionInfo& info,
                                                  const KeepingTimes& times) {
     auto kept =
         std::make_shared<KeptSession>(service_, clock_, *this, info, times, remote_ != nullptr);
-    kept->renewed(info, jitter(times));
     MutexLock lock(mutex_);
+    kept->renewed(info, jitter(times));
     Entry& entry = sessions_[info.id];
     entry.session = kept;
     schedule(entry, kept->next_check());
@@ -256,6 +270,14 @@ void SessionKeeper::changed(const KeptSession& session) {
     schedule(found->second, session.next_check());
 }
 
+void SessionKeeper::renewed(KeptSession& session, const SessionInfo& info) {
+    MutexLock lock(mutex_);
+    session.renewed(info, jitter(session.times));
+    const auto found = sessions_.find(session.id);
+    if (found == sessions_.end() || found->second.session.get() != &session) return;
+    schedule(found->second, session.next_check());
+}
+
 void SessionKeeper::forget(const KeptSession& session) {
     MutexLock lock(mutex_);
     const auto found = sessions_.find(session.id);
@@ -265,6 +287,7 @@ void SessionKeeper::forget(const KeptSession& session) {
 }
 
 void SessionKeeper::schedule(Entry& entry, std::optional<BootTime> at) {
+    if (entry.at == at) return;
     if (entry.at) queue_.erase({*entry.at, entry.session->id});
     entry.at = at;
     if (!at) return;
@@ -282,8 +305,13 @@ SessionKeeper::Sessions SessionKeeper::take_due(std::size_t max_sessions) {
     const BootTime now = clock_.now().boot;
     Sessions due;
     MutexLock lock(mutex_);
-    while (due.size() < max_sessions && !queue_.empty() && queue_.begin()->first <= now) {
-        Entry& entry = sessions_.at(queue_.begin()->second);
+    if (queue_.empty() || queue_.begin()->first > now) return due;
+    const BootTime last = background_ ? now + max_early : now;
+    for (auto next = queue_.begin(); next != queue_.end() && next->first <= last;) {
+        if (due.size() == max_sessions) break;
+        const auto at = next++;
+        Entry& entry = sessions_.at(at->second);
+        if (at->first > now && at->first > now + early(entry.session->times)) continue;
         due.push_back(entry.session);
         schedule(entry, std::nullopt);
     }
@@ -291,7 +319,6 @@ SessionKeeper::Sessions SessionKeeper::take_due(std::size_t max_sessions) {
 }
 
 milliseconds SessionKeeper::jitter(const KeepingTimes& times) {
-    MutexLock lock(mutex_);
     // xorshift64. It only has to prevent a thousand sessions from renewing at the same time.
     jitter_state_ ^= jitter_state_ << 13;
     jitter_state_ ^= jitter_state_ >> 7;
@@ -400,40 +427,80 @@ void SessionKeeper::attend(std::size_t max_sessions) {
     notify();
 }
 
-// Renews the due sessions. For a daemon, sends all requests before the first reply arrives, so that
-// many renewals take about as long as one. The thread does not wait for the replies: the daemon may
-// be stopped, and warnings and stop requests can become due during the wait.
+// Renews the due sessions. Sends all requests before the first answer arrives, so that many
+// renewals take about as long as one. The thread does not wait for the answers of a daemon: the
+// daemon may be stopped, and warnings and stop requests can become due during the wait.
 void SessionKeeper::renew(const Sessions& sessions) {
     const BootTime now = clock_.now().boot;
     Sessions due;
     std::copy_if(sessions.begin(), sessions.end(), std::back_inserter(due),
-                 [&](const auto& session) { return session->begin_renewal(now); });
+                 [&](const auto& session) {
+                     return session->begin_renewal(background_ ? now + early(session->times) : now);
+                 });
     if (due.empty()) return;
-    if (remote_ == nullptr) {
-        for (const auto& session : due) {
-            take_in(*session, service_.ask(RenewSession{session->id, {}, {}, {}, {}}));
-        }
-        return;
-    }
+    if (remote_ == nullptr) return renew_here(due);
     std::vector<SessionId> ids;
+    ids.reserve(due.size());
     for (const auto& session : due) ids.push_back(session->id);
     if (!background_) {
         const auto answers = remote_->renew(ids);
         for (std::size_t i = 0; i < due.size(); ++i) take_in(*due[i], answers[i]);
         return;
     }
-    remote_->submit_renewals(ids,
-                             [this, due](std::size_t index, const Result<SessionInfo>& renewed) {
-                                 take_in(*due[index], renewed);
-                                 changed(*due[index]);
-                             });
+    remote_->submit_renewals(
+        ids, [this, due = std::move(due)](std::size_t index, const Result<SessionInfo>& renewed) {
+            take_in(*due[index], renewed);
+        });
 }
 
-void SessionKeeper::take_in(KeptSession& session, const Result<SessionInfo>& renewed) {
-    if (renewed) {
-        session.renewed(*renewed, jitter(session.times));
+// As renew(), if the manager is in this process. All renewals share one commit. The answers are
+// handled on this thread and not on that of the manager, because a stop callback may wait.
+void SessionKeeper::renew_here(const Sessions& due) {
+    if (!background_) {
+        for (const auto& session : due) {
+            take_in(*session, service_.ask(RenewSession{session->id, {}, {}, {}, {}}));
+        }
+        return;
+    }
+    struct Answers {
+        Mutex mutex;
+        CondVar all_answered;
+        std::size_t missing ROCKLOCK_GUARDED_BY(mutex) = 0;
+        std::vector<Result<SessionInfo>> answers ROCKLOCK_GUARDED_BY(mutex);
+    };
+    const auto shared = std::make_shared<Answers>();
+    {
+        MutexLock lock(shared->mutex);
+        shared->missing = due.size();
+        shared->answers.resize(due.size(), Error());
+    }
+    for (std::size_t i = 0; i < due.size(); ++i) {
+        service_.submit(RenewSession{due[i]->id, {}, {}, {}, {}},
+                        [shared, i](Result<Answer>&& answer) {
+                            MutexLock lock(shared->mutex);
+                            if (answer) {
+                                shared->answers[i] = std::get<SessionInfo>(*std::move(answer));
+                            } else {
+                                shared->answers[i] = std::move(answer).error();
+                            }
+                            if (--shared->missing == 0) shared->all_answered.notify_one();
+                        });
+    }
+    std::vector<Result<SessionInfo>> answers;
+    {
+        MutexLock lock(shared->mutex);
+        while (shared->missing > 0) shared->all_answered.wait(shared->mutex);
+        answers.swap(shared->answers);
+    }
+    for (std::size_t i = 0; i < due.size(); ++i) take_in(*due[i], answers[i]);
+}
+
+void SessionKeeper::take_in(KeptSession& session, const Result<SessionInfo>& answer) {
+    if (answer) {
+        renewed(session, *answer);
     } else {
-        session.not_renewed(renewed.error());
+        session.not_renewed(answer.error());
+        changed(session);
     }
     session.request_stops();
 }

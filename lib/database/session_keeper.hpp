@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <stop_token>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@
 
 #include "base/fork.hpp"
 #include "base/mutex.hpp"
+#include "client/session_id_hash.hpp"
 #include "database/callback.hpp"
 #include "lock/manager/wake_thread.hpp"
 
@@ -194,12 +196,13 @@ private:
     void attend(std::size_t max_sessions) ROCKLOCK_EXCLUDES(mutex_);
     Sessions take_due(std::size_t max_sessions) ROCKLOCK_EXCLUDES(mutex_);
     void renew(const Sessions& sessions) ROCKLOCK_EXCLUDES(mutex_);
-    void take_in(KeptSession& session, const Result<SessionInfo>& renewed)
-        ROCKLOCK_EXCLUDES(mutex_);
+    void renew_here(const Sessions& due) ROCKLOCK_EXCLUDES(mutex_);
+    void take_in(KeptSession& session, const Result<SessionInfo>& answer) ROCKLOCK_EXCLUDES(mutex_);
+    void renewed(KeptSession& session, const SessionInfo& info) ROCKLOCK_EXCLUDES(mutex_);
     void schedule(Entry& entry, std::optional<BootTime> at) ROCKLOCK_REQUIRES(mutex_);
     std::optional<BootTime> next() const ROCKLOCK_REQUIRES(mutex_);
     void add_notifications(Notifications notifications) ROCKLOCK_EXCLUDES(mutex_);
-    std::chrono::milliseconds jitter(const KeepingTimes& times) ROCKLOCK_EXCLUDES(mutex_);
+    std::chrono::milliseconds jitter(const KeepingTimes& times) ROCKLOCK_REQUIRES(mutex_);
 
     LockService& service_;
     RemoteService* const remote_;
@@ -207,7 +210,7 @@ private:
     const bool background_;
     // Locked before the mutex of a session if both are needed.
     Mutex mutex_;
-    std::map<SessionId, Entry> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
+    std::unordered_map<SessionId, Entry, SessionIdHash> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
     // The times of the next checks, earliest first.
     std::set<std::pair<BootTime, SessionId>> queue_ ROCKLOCK_GUARDED_BY(mutex_);
     // The time until which the thread sleeps; BootTime::min() while it does not sleep.

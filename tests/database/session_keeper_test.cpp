@@ -1,9 +1,12 @@
 // The session keeper alone: its sessions, and the time of its next action.
 #include "database/session_keeper.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -120,6 +123,44 @@ BOOST_AUTO_TEST_CASE(checks_a_session_again_that_is_alive_after_its_deadline) {
     clock.advance(20s);
     keeper.work();
     BOOST_TEST(warnings == 1);
+}
+
+// The threads of this manager and of its keeper never sleep for long, because the simulated time is
+// in the past of their timers.
+BOOST_AUTO_TEST_CASE(renews_sessions_together_that_are_due_at_almost_the_same_time) {
+    const auto other_storage = make_memory_storage(clock);
+    const auto running = LockManager::open(*other_storage, clock).value();
+    SessionKeeper thread{*running, nullptr, clock, true};
+    std::vector<std::shared_ptr<KeptSession>> kept;
+    // The first renewal is due after nine seconds, and the others later by these times.
+    for (const milliseconds later : {0ms, 15ms, 19ms, 30ms, 1'000ms}) {
+        OpenSession open;
+        open.principal = "ann";
+        open.lease = 30s;
+        const auto info = running->ask(open).value();
+        kept.push_back(thread.keep(info, keeping_times({}).value()));
+        kept.back()->renewed(info, 1'000ms - later);
+        thread.changed(*kept.back());
+    }
+    const auto renewals_become = [&](std::uint64_t wanted) {
+        const auto give_up = std::chrono::steady_clock::now() + 10s;
+        while (running->statistics().renewals < wanted) {
+            if (std::chrono::steady_clock::now() > give_up) return false;
+            std::this_thread::sleep_for(1ms);
+        }
+        std::this_thread::sleep_for(20ms);
+        return running->statistics().renewals == wanted;
+    };
+    clock.advance(9s - 1ms);
+    BOOST_TEST(renewals_become(0));
+    clock.advance(1ms);
+    BOOST_TEST(renewals_become(3));
+    for (std::size_t i = 0; i < 3; ++i) BOOST_TEST((kept[i]->remaining(nullptr) == 27s));
+    clock.advance(30ms);
+    BOOST_TEST(renewals_become(4));
+    clock.advance(970ms);
+    BOOST_TEST(renewals_become(5));
+    for (const auto& session : kept) session->let_go();
 }
 
 BOOST_AUTO_TEST_CASE(keeps_all_sessions_if_a_callback_throws) {
