@@ -91,14 +91,15 @@ void add_caches(std::vector<Contestant>& all, const std::string& directory) {
         {"Redis, always synced", "always"}};
     for (const auto& [name, policy] : logs) {
         const auto path = (std::filesystem::path(directory) / ("redis-" + policy)).string();
-        all.push_back({.name = name,
-                       .prepare = {"mkdir", path},
-                       .command = {"redis-server", "--port", "0", "--unixsocket", path + "/s",
-                                   "--dir", path, "--save", "", "--appendonly",
-                                   policy == "no" ? "no" : "yes", "--appendfsync", policy},
-                       .socket = path + "/s",
-                       .client = redis_client,
-                       .makes_queue = "*3\r\n$5\r\nRPUSH\r\n$4\r\nlock\r\n$1\r\n1\r\n"});
+        all.push_back(
+            {.name = name,
+             .prepare = {"mkdir", path},
+             .command = {"redis-server", "--port", "0", "--unixsocket", path + "/s", "--dir", path,
+                         "--save", "", "--appendonly", policy == "no" ? "no" : "yes",
+                         "--appendfsync", policy, "--maxclients", "15000"},
+             .socket = path + "/s",
+             .client = redis_client,
+             .makes_queue = "*3\r\n$5\r\nRPUSH\r\n$4\r\nlock\r\n$1\r\n1\r\n"});
     }
     const passwd* self = ::getpwuid(::geteuid());
     const auto socket = directory + "/mc";

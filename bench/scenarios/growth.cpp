@@ -1,4 +1,6 @@
 // The cost of a pair as the number of held locks and the number of connections grow.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -20,6 +22,8 @@ namespace {
 constexpr std::size_t first_held = 100'000'000;
 constexpr std::size_t threads = 16;
 constexpr std::uint64_t memory_for_all = std::uint64_t{6} << 30;
+// The files that this process and a server need beside the connections. The number is an estimate.
+constexpr std::uint64_t other_files = 1'000;
 // The target for the last step: its rate is at least this share of the rate of the first step.
 constexpr double growth_target = 1 / 1.5;
 
@@ -110,8 +114,24 @@ void compare_at(Setting& setting, const std::string& connections,
     }
 }
 
+// Raises the limit of open files of this process, and of the servers that it starts, as far as
+// possible. Returns the limit.
+std::uint64_t max_files() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+}
+
 void measure_connections(Setting& setting) {
-    for (const std::size_t clients : setting.some<std::size_t>({1, 10, 100, 1'000})) {
+    for (const std::size_t clients : setting.some<std::size_t>({1, 10, 100, 1'000, 10'000})) {
+        if (clients + other_files > max_files()) {
+            setting.leave_out(std::to_string(clients) + " connections",
+                              "the limit of open files is too low");
+            continue;
+        }
         std::vector<Contender> contenders;
         for (const std::string name : {"Rocklock, durable", "Rocklock, in memory",
                                        "Redis, always synced", "Redis, no log"}) {

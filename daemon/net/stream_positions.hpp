@@ -32,7 +32,8 @@ public:
     std::uint64_t sent_before(std::uint64_t position) {
         std::size_t past = 0;
         while (past + 1 < reads_.size() && reads_[past + 1].begin <= position) ++past;
-        reads_.erase(reads_.begin(), reads_.begin() + static_cast<std::ptrdiff_t>(past));
+        if (past > 0)
+            reads_.erase(reads_.begin(), reads_.begin() + static_cast<std::ptrdiff_t>(past));
         return reads_.empty() ? sent_ : reads_.front().sent;
     }
 
