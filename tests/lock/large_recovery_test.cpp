@@ -17,7 +17,7 @@ namespace rocklock {
 namespace {
 
 constexpr std::size_t sessions = 5;
-// Enough for a second thread that reads records ahead, and for one that helps to fill the index.
+// Enough for a second thread that reads records ahead.
 constexpr std::size_t grants = ReadAhead::max_records + 1'000;
 
 struct Store {

@@ -17,10 +17,18 @@ namespace rocklock {
 // Breaks a table on purpose. A friend of LockTable.
 struct TableBreaker {
     static void miscount_holds(LockTable& table, std::string_view resource) {
-        ++table.core_->resources.find(resource)->holds;
+        ++table.core_->resources.find(resource)->with_extra().linked.count;
     }
     static void miscount_subtrees(LockTable& table) { ++table.core_->hold_marks.subtrees; }
-    static void forget_ages(LockTable& table) { table.core_->by_age = {}; }
+    static void forget_grant(LockTable& table) {
+        table.core_->grants.remove(*table.core_->grants.oldest());
+    }
+    static void make_last_older(LockTable& table, std::string_view resource) {
+        table.core_->resources.find(resource)->set_last(lock_model::LastGrant(GrantId{1}));
+    }
+    static void leave_parent(LockTable& table, std::string_view resource) {
+        table.core_->resources.find(resource)->leave_parent();
+    }
 };
 
 namespace {
@@ -32,9 +40,12 @@ struct OneLock {
         OpenSession open;
         open.principal = "ann";
         apply(Request(open), Ticket{1});
+        acquire("orders/1");
+    }
+    void acquire(const std::string& resource) {
         Acquire acquire;
         acquire.session = session;
-        acquire.locks = {{.resource = "orders/1"}};
+        acquire.locks = {{.resource = resource}};
         apply(Request(acquire), Ticket{2});
         BOOST_TEST_REQUIRE(decision.replies.size() == 1U);
         BOOST_TEST_REQUIRE(decision.replies.front().answer.has_value());
@@ -79,8 +90,20 @@ BOOST_FIXTURE_TEST_CASE(aborts_when_subtree_locks_are_miscounted, OneLock) {
     BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
 }
 
-BOOST_FIXTURE_TEST_CASE(aborts_when_a_grant_is_missing_in_the_order_of_grants, OneLock) {
-    TableBreaker::forget_ages(table);
+BOOST_FIXTURE_TEST_CASE(aborts_when_a_grant_is_missing_in_the_index, OneLock) {
+    TableBreaker::forget_grant(table);
+    BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
+}
+
+BOOST_FIXTURE_TEST_CASE(aborts_when_the_last_grant_of_a_resource_is_older_than_its_hold, OneLock) {
+    acquire("orders/2");
+    TableBreaker::make_last_older(table, "orders/2");
+    BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
+}
+
+BOOST_FIXTURE_TEST_CASE(aborts_when_a_resource_is_missing_among_the_children_of_its_parent,
+                        OneLock) {
+    TableBreaker::leave_parent(table, "orders/1");
     BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
 }
 

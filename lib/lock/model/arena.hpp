@@ -74,6 +74,12 @@ public:
         return *this;
     }
     ~NearOwner() { delete held_.get(); }
+    // Returns the object, which the caller owns then.
+    std::unique_ptr<T> take() {
+        std::unique_ptr<T> taken(held_.get());
+        held_ = nullptr;
+        return taken;
+    }
 
     T* get() const { return held_.get(); }
     T* operator->() const { return held_.get(); }

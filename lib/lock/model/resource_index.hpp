@@ -7,13 +7,46 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
-#include "lock/model/nodes.hpp"
+#include "lock/model/held.hpp"
 
 namespace rocklock::lock_model {
+
+// A name to look up and its hash, so that the hash is computed only once.
+struct HashedName {
+    std::string_view name;
+    // ResourceHash::half() of the name.
+    std::uint32_t hash = 0;
+};
+
+struct ResourceHash {
+    using is_transparent = void;
+    using is_avalanching = void;
+    static std::uint32_t half(std::string_view name) {
+        return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
+    }
+    static std::size_t whole(std::uint32_t half) {
+        const std::uint64_t hash = half * 0x9E3779B97F4A7C15U;
+        return hash ^ (hash >> 32);
+    }
+    std::size_t operator()(const HashedName& name) const { return whole(name.hash); }
+    std::size_t operator()(const Resource* resource) const { return whole(half(resource->name())); }
+};
+struct ResourceEqual {
+    using is_transparent = void;
+    bool operator()(const Resource* a, const Resource* b) const { return a == b; }
+    bool operator()(const HashedName& name, const Resource* resource) const {
+        return name.name == resource->name();
+    }
+    bool operator()(const Resource* resource, const HashedName& name) const {
+        return name.name == resource->name();
+    }
+};
 
 // Threads: one at a time.
 class ResourceIndex {
@@ -29,12 +62,14 @@ public:
         return found == part.end() ? nullptr : *found;
     }
     void insert(Resource& resource) {
-        const bool added = parts_[part_of(resource.hash)].insert(&resource).second;
+        Part& part = parts_[part_of(ResourceHash::half(resource.name()))];
+        const bool added = part.insert(&resource).second;
         ROCKLOCK_ASSERT(added);
         ++size_;
     }
     void erase(Resource& resource) {
-        const std::size_t erased = parts_[part_of(resource.hash)].erase(&resource);
+        Part& part = parts_[part_of(ResourceHash::half(resource.name()))];
+        const std::size_t erased = part.erase(&resource);
         ROCKLOCK_ASSERT(erased == 1 && size_ > 0);
         --size_;
     }

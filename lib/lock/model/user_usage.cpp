@@ -49,8 +49,8 @@ std::uint64_t bytes_of_session(const OpenSession& request) {
 
 std::uint64_t bytes_of_grant(const Grant& grant) {
     std::uint64_t bytes = grant_bytes;
-    for (const Hold& hold : grant.holds()) bytes += size_of_hold(hold.resource->name());
-    if (grant.extra) bytes += texts_of(grant.extra->note, grant.extra->metadata);
+    for (const Hold& hold : grant.holds()) bytes += size_of_hold(hold.resource()->name());
+    if (grant.extra()) bytes += texts_of(grant.extra()->note, grant.extra()->metadata);
     return bytes;
 }
 

@@ -40,12 +40,12 @@ enum : std::uint8_t {
 // Encodes a lock: the name, the mode with the flag for `subtree`, and the other members.
 template <typename Out>
 void append_lock(Out& out, const lock_model::Hold& hold) {
-    append_string(out, hold.resource->name());
+    append_string(out, hold.resource()->name());
     append_u8(out, static_cast<std::uint8_t>(static_cast<unsigned>(hold.mode) |
                                              (hold.subtree ? 4U : 0U)));
-    append_varint(out, hold.permits);
-    append_u8(out, hold.cause);
-    append_varint(out, number(hold.before));
+    append_varint(out, hold.permits());
+    append_u8(out, hold.cause());
+    append_varint(out, number(hold.before()));
 }
 
 // Returns whether a class with this policy has `steal_after` after its dependants.
@@ -71,7 +71,7 @@ std::string numbered(char tag, std::uint64_t number) {
 std::uint16_t parts_of(const lock_model::Grant& grant, const Ending* ending,
                        const std::vector<Closure>& closures) {
     unsigned parts = 0;
-    if (const auto* extra = grant.extra.get()) {
+    if (const auto* extra = grant.extra()) {
         if (extra->max_hold > milliseconds{0}) parts |= has_cap;
         if (extra->request) parts |= has_request;
         if (extra->convert_request) parts |= has_convert;
@@ -112,25 +112,25 @@ std::optional<SessionId> session_of_key(std::string_view key) {
 std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoch,
                          WallTime acquired_wall, const Ending* ending,
                          const std::vector<Closure>& closures) {
-    ROCKLOCK_ASSERT(grant.version != 0 && grant.hold_count > 0);
+    ROCKLOCK_ASSERT(grant.version() != 0 && grant.hold_count > 0);
     const lock_model::Session& session = *grant.session;
     const lock_model::Hold& first = grant.holds().front();
     const std::uint16_t parts = parts_of(grant, ending, closures);
     std::string record;
     ByteWriter out(record);
-    append_u64(out, grant.version);
+    append_u64(out, grant.version());
     append_u16(out, parts);
     append_varint(out, boot_epoch);
     append_session(out, session.id);
     append_varint(out, number(grant.token()));
-    append_boot(out, grant.acquired);
+    append_boot(out, grant.acquired());
     append_wall(out, acquired_wall);
     append_boot(out, session.deadline);
     append_duration(out, session.lease);
     append_varint(out, grant.count());
     append_lock(out, first);
     if (parts & has_more) append_varint(out, grant.hold_count - 1U);
-    if (const auto* extra = grant.extra.get()) {
+    if (const auto* extra = grant.extra()) {
         if (parts & has_cap) {
             append_boot(out, extra->cap);
             append_duration(out, extra->max_hold);
@@ -167,10 +167,10 @@ std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoc
 std::string encode_set(const lock_model::Grant& grant) {
     std::string out;
     ROCKLOCK_ASSERT(grant.hold_count > 1);
-    append_u64(out, grant.version);
-    const auto rest = grant.holds().subspan(1);
-    append_varint(out, rest.size());
-    for (const lock_model::Hold& hold : rest) append_lock(out, hold);
+    append_u64(out, grant.version());
+    const auto holds = grant.holds();
+    append_varint(out, holds.size() - 1);
+    for (std::size_t i = 1; i < holds.size(); ++i) append_lock(out, holds[i]);
     return out;
 }
 

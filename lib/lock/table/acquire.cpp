@@ -265,15 +265,15 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
         serving.add_wait(*waiting);
         return true;
     }
-    const auto found = grants.find(number(seen->second.grant));
-    if (found == grants.end()) {
+    const Grant* const found = grants.find(seen->second.grant);
+    if (found == nullptr) {
         decision->history.push_back({ticket, request.session.value_or(SessionId{}),
                                      seen->second.grant, HistoryLookup::Verb::replay, fingerprint});
         return true;
     }
-    const Grant& grant = **found;
-    if (!grant.extra || !(grant.extra->request == id)) return false;
-    if (grant.extra->fingerprint != fingerprint) return differs();
+    const Grant& grant = *found;
+    if (!grant.extra() || !(grant.extra()->request == id)) return false;
+    if (grant.extra()->fingerprint != fingerprint) return differs();
     ++counts.replays;
     rocklock::Grant reply = answer_grant(grant);
     if (!lock_model::live(grant, now.boot)) reply.ended = ending_of(grant);
@@ -283,12 +283,12 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
 
 lock_model::Hold* LockTable::Core::own_hold(const Session& session, const Resource& at) const {
     const auto good = [&](const Hold& hold) {
-        return hold.resource == &at && hold.root() && lock_model::live(hold, now.boot);
+        return hold.resource() == &at && hold.root() && lock_model::live(hold, now.boot);
     };
     // Search the shorter list.
-    if (at.holds <= session.grants) {
-        for (Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            if (hold->grant->session == &session && good(*hold)) return hold;
+    if (at.holds() <= session.grants) {
+        for (Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
+            if (hold->grant()->session == &session && good(*hold)) return hold;
         }
         return nullptr;
     }
@@ -306,12 +306,12 @@ lock_model::Grant* LockTable::Core::own_cover(
     Session& session, std::span<const RequestedLock> requested_locks) const {
     ROCKLOCK_ASSERT(!requested_locks.empty());
     const auto meets = [&](const Hold& hold, const RequestedLock& requested) {
-        return hold.resource == requested.resource && covers(hold.mode, requested.mode) &&
-               hold.permits >= requested.permits && (hold.subtree || !requested.subtree);
+        return hold.resource() == requested.resource && covers(hold.mode, requested.mode) &&
+               hold.permits() >= requested.permits && (hold.subtree || !requested.subtree);
     };
-    for (Hold* first = requested_locks.front().resource->first; first != nullptr;
-         first = first->next) {
-        Grant* grant = first->grant;
+    for (Hold* first = requested_locks.front().resource->newest_hold(); first != nullptr;
+         first = first->next()) {
+        Grant* grant = first->grant();
         if (grant->session != &session || !lock_model::live(*grant, now.boot)) continue;
         const auto holds = grant->holds();
         const bool covers_all = std::all_of(
@@ -332,7 +332,7 @@ bool LockTable::Core::check_own_holds(Ticket to, Session& session,
     for (const RequestedLock& requested : requested_locks) {
         if (!requested.root()) continue;
         const Hold* own = own_hold(session, *requested.resource);
-        if (own != nullptr) same = own->grant;
+        if (own != nullptr) same = own->grant();
     }
     if (same == nullptr) return false;
     Grant* cover = held == Held::refuse ? nullptr : own_cover(session, requested_locks);
@@ -342,7 +342,7 @@ bool LockTable::Core::check_own_holds(Ticket to, Session& session,
                                            "convert that grant, or join it"
                                          : "this session already holds a requested resource, but "
                                            "none of its grants covers the whole request");
-        error.grant = same->id;
+        error.grant = same->id();
         refuse(to, std::move(error));
         return true;
     }
@@ -355,7 +355,7 @@ void LockTable::Core::use_own_grant(Ticket to, Session& session, Grant& cover, H
     // earlier response is reported as lost.
     if (held == Held::join) cover.confirmed = true;
     if (held == Held::count) {
-        ++extra_of(cover).count;
+        ++cover.with_extra().count;
         extend(session);
         write_grant(cover);
         need(Durability::durable);
@@ -375,7 +375,7 @@ bool LockTable::Core::check_own_alternatives(Ticket to, Session& session,
             holds_all = false;
             continue;
         }
-        same = own->grant;
+        same = own->grant();
         Grant* cover = held == Held::refuse ? nullptr : own_cover(session, locks);
         if (cover == nullptr) continue;
         use_own_grant(to, session, *cover, held);
@@ -385,7 +385,7 @@ bool LockTable::Core::check_own_alternatives(Ticket to, Session& session,
     Error error(ErrorCode::already_held,
                 "this session already holds each of the resources: release one of them, or name "
                 "others");
-    error.grant = same->id;
+    error.grant = same->id();
     refuse(to, std::move(error));
     return true;
 }

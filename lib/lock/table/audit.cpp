@@ -1,5 +1,6 @@
 // Checks the invariants of the lock table: recomputes all counters and links from scratch, and
 // compares.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,11 +19,13 @@ public:
         std::string_view where;
         core_.resources.all_of([&](const Resource& resource) {
             bad = check_holds(resource);
+            if (bad == nullptr) bad = check_place(resource);
             if (bad == nullptr) bad = check_queue(resource);
             where = resource.name();
             return bad == nullptr;
         });
         if (bad != nullptr) return std::string(bad) + " at \"" + std::string(where) + "\"";
+        if (children_ != paths_) return "a resource is missing among the children of its parent";
         if (marks_ != core_.hold_marks.subtrees) return "the number of subtree locks is wrong";
         if (exclusive_ != core_.hold_marks.exclusive.state().holds)
             return "the number of exclusive holds is wrong";
@@ -37,20 +40,49 @@ private:
         std::uint32_t holds = 0;
         std::uint32_t strong = 0;
         std::uint64_t permits = 0;
-        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        const Hold* newer = nullptr;
+        for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
             ++holds;
+            if (hold->plain ? hold != at.plain_hold() : linked(*hold).newer.get() != newer)
+                return "the holds are linked incorrectly";
+            newer = hold;
+            if (hold->grant()->id() > at.last().grant())
+                return "a hold is newer than the last grant";
             strong += hold->mode != Mode::read ? 1 : 0;
             marks_ += hold->subtree ? 1 : 0;
             exclusive_ += hold->mode == Mode::exclusive ? 1 : 0;
-            permits += live(*hold) ? hold->permits : 0;
-            if (hold->resource != &at) return "a hold belongs to another resource";
-            if (!core_.grants.contains(hold->grant)) return "a hold belongs to no grant";
+            permits += live(*hold) ? hold->permits() : 0;
+            if (hold->resource() != &at) return "a hold belongs to another resource";
+            if (core_.grants.find(hold->grant()->id()) != hold->grant())
+                return "a hold belongs to no grant";
             if (conflict_of(at, *hold)) return "two sessions hold conflicting locks";
         }
-        if (holds != at.holds || strong != at.strong) return "the number of holds is wrong";
+        if (holds != at.holds() || strong != at.strong()) return "the number of holds is wrong";
         if (permits > 0 && permits > core_.classes.of(at.name()).permits)
             return "more permits are held than the class has";
-        if (!at.needed(core_.now.boot) && !at.extra) return "an unused resource was not removed";
+        if (!at.needed(core_.now.boot) && !at.extra()) return "an unused resource was not removed";
+        holds_ += holds;
+        return nullptr;
+    }
+
+    static const lock_model::LinkedHold& linked(const Hold& hold) {
+        return static_cast<const lock_model::LinkedHold&>(hold);
+    }
+
+    // Returns an error unless the resource is found by its name, and is a child of the path above
+    // it.
+    const char* check_place(const Resource& at) {
+        if (core_.find(at.name()) != &at) return "the resource is not found by its name";
+        const auto above = parent_path(at.name());
+        const Resource* const parent = above ? core_.find(*above) : nullptr;
+        if (above.has_value() != (parent != nullptr) || at.parent() != parent)
+            return "the parent is wrong";
+        paths_ += parent != nullptr ? 1 : 0;
+        for (const Resource* child = at.children(); child != nullptr;
+             child = child->next_sibling()) {
+            ++children_;
+            if (child->parent() != &at) return "a child has another parent";
+        }
         return nullptr;
     }
 
@@ -59,14 +91,16 @@ private:
     bool conflict_of(const Resource& at, const Hold& hold) const {
         if (!live(hold)) return false;
         const auto is_conflicting = [&](const Hold& other) {
-            return other.grant->session != hold.grant->session && live(other) &&
-                   !(other.permits > 0 && hold.permits > 0) && conflicting(other.mode, hold.mode);
+            return other.grant()->session != hold.grant()->session && live(other) &&
+                   !(other.permits() > 0 && hold.permits() > 0) &&
+                   conflicting(other.mode, hold.mode);
         };
-        for (const Hold* other = hold.next; other != nullptr; other = other->next) {
+        for (const Hold* other = hold.next(); other != nullptr; other = other->next()) {
             if (is_conflicting(*other)) return true;
         }
-        for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
-            for (const Hold* other = above->first; other != nullptr; other = other->next) {
+        for (const Resource* above = at.parent(); above != nullptr; above = above->parent()) {
+            for (const Hold* other = above->newest_hold(); other != nullptr;
+                 other = other->next()) {
                 if (other->subtree && is_conflicting(*other)) return true;
             }
         }
@@ -87,7 +121,7 @@ private:
             }
             before = lock;
         }
-        if (at.extra && at.extra->last != before) return "the end of a queue is wrong";
+        if (at.extra() && at.extra()->last != before) return "the end of a queue is wrong";
         return nullptr;
     }
 
@@ -126,24 +160,28 @@ private:
         }
         if (held != core_.grants.size())
             return "the grants of the sessions do not match the index of grants";
-        if (auto wrong = check_ages()) return wrong;
+        if (auto wrong = check_index()) return wrong;
         return check_usage();
     }
 
-    std::optional<std::string> check_ages() const {
+    // Returns an error unless the index of grants is in the order of the numbers, finds each of its
+    // grants, and the holds of the grants are those of the resources.
+    std::optional<std::string> check_index() const {
         std::size_t held = 0;
-        const Grant* before = nullptr;
-        for (const Grant* grant = core_.by_age.oldest(); grant != nullptr; grant = grant->younger) {
-            if (grant->older.get() != before)
-                return "the list of grants by age is linked incorrectly";
-            if (before != nullptr && before->id >= grant->id)
-                return "the list of grants by age is not in order";
-            before = grant;
+        std::size_t holds = 0;
+        GrantId before{};
+        const bool good = core_.grants.all_of([&](const Grant& grant) {
+            if (grant.id() <= before || core_.grants.find(grant.id()) != &grant) return false;
+            before = grant.id();
             ++held;
-        }
-        if (core_.by_age.youngest() != before)
-            return "the end of the list of grants by age is wrong";
-        if (held != core_.grants.size()) return "a grant is missing in the list of grants by age";
+            holds += grant.hold_count;
+            const auto own = grant.holds();
+            return std::all_of(own.begin(), own.end(),
+                               [&](const Hold& hold) { return hold.grant() == &grant; });
+        });
+        if (!good) return "the index of grants is not in order";
+        if (holds != holds_) return "a hold is missing in the list of its resource";
+        if (held != core_.grants.size()) return "the number of grants is wrong";
         return std::nullopt;
     }
 
@@ -176,6 +214,9 @@ private:
     std::uint64_t marks_ = 0;
     std::uint64_t exclusive_ = 0;
     std::size_t queued_ = 0;
+    std::size_t holds_ = 0;
+    std::size_t paths_ = 0;
+    std::size_t children_ = 0;
     boost::unordered_flat_map<const Session*, std::size_t> followed_;
 };
 

@@ -67,9 +67,9 @@ void add_blocked(const Conflicts& one, Conflicts& all) {
 
 // Returns whether a conversion of the hold's grant is waiting.
 bool is_converted(const lock_model::Hold& hold) {
-    const auto& waits = hold.grant->session->waits;
+    const auto& waits = hold.grant()->session->waits;
     return std::any_of(waits.begin(), waits.end(),
-                       [&](const Wait* wait) { return wait->converts == hold.grant; });
+                       [&](const Wait* wait) { return wait->converts == hold.grant(); });
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ Conflicts LockTable::Core::find_conflicts_of_any(const Session& session,
         if (const Hold* own = own_hold(session, *locks.front().resource)) {
             // If this hold expires, the request must be examined at its place in the queue, before
             // later requests.
-            all.recheck_at = std::min({all.recheck_at, session.deadline, own->grant->cap()});
+            all.recheck_at = std::min({all.recheck_at, session.deadline, own->grant()->cap()});
             continue;
         }
         Conflicts one = find_conflicts(session, locks, place, collect);
@@ -137,20 +137,20 @@ Conflicts LockTable::Core::find_conflicts(const Wait& wait, Collect collect) con
 
 void LockTable::Core::add_hold(const Session& session, const RequestedLock& requested,
                                const Hold& hold, Conflicts& conflicts) const {
-    if (hold.grant->session == &session) return;
+    if (hold.grant()->session == &session) return;
     if (mutated(Mutant::upgrade_lets_go) && is_converted(hold)) return;
-    if (!conflicts_with(hold.mode, hold.permits, requested.mode, requested.permits)) return;
+    if (!conflicts_with(hold.mode, hold.permits(), requested.mode, requested.permits)) return;
     if (lock_model::live(hold, now.boot)) {
         add_live_hold(hold, conflicts);
     } else {
-        conflicts.dead.push_back(hold.grant->id);
+        conflicts.dead.push_back(hold.grant()->id());
     }
 }
 
 void LockTable::Core::add_live_hold(const Hold& hold, Conflicts& conflicts) const {
     conflicts.blocked = true;
     conflicts.recheck_at =
-        std::min({conflicts.recheck_at, hold.grant->session->deadline, hold.grant->cap()});
+        std::min({conflicts.recheck_at, hold.grant()->session->deadline, hold.grant()->cap()});
     ROCKLOCK_ASSERT(conflicts.recheck_at > now.boot);
     if (conflicts.collect != Collect::nothing && conflicts.holds.size() < shown_limit) {
         conflicts.holds.push_back(&hold);
@@ -166,33 +166,33 @@ void LockTable::Core::add_closure(BootTime until, Conflicts& conflicts) const {
 // If fewer permits are left than requested, every live holder of permits is a conflict.
 void LockTable::Core::add_permits(const RequestedLock& requested, Conflicts& conflicts) const {
     const Resource& at = *requested.resource;
-    if (at.holds == 0) return;
+    if (at.holds() == 0) return;
     std::uint64_t taken = 0;
-    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+    for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
         if (lock_model::live(*hold, now.boot)) {
-            taken += hold->permits;
+            taken += hold->permits();
         } else {
-            conflicts.dead.push_back(hold->grant->id);
+            conflicts.dead.push_back(hold->grant()->id());
         }
     }
     if (taken + requested.permits <= classes.of(at.name()).permits) return;
-    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+    for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
         if (lock_model::live(*hold, now.boot)) add_live_hold(*hold, conflicts);
     }
 }
 
 void LockTable::Core::add_closures(const Resource& at, Conflicts& conflicts) const {
-    if (at.extra && at.extra->closed_until > now.boot)
-        add_closure(at.extra->closed_until, conflicts);
+    if (at.extra() && at.extra()->closed_until > now.boot)
+        add_closure(at.extra()->closed_until, conflicts);
     // The end of an expired grant may close its resource for every session. This must be taken into
     // account even if the grant has not been cleaned up yet.
-    if (at.holds == 0) return;
+    if (at.holds() == 0) return;
     const bool may_close =
         hold_marks.grants_with_min_hold > 0 || (!classes.empty() && closes(classes.of(at.name())));
     if (!may_close) return;
-    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+    for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
         if (lock_model::live(*hold, now.boot)) continue;
-        const auto closure = closure_of(*hold, ending_of(*hold->grant).outcome);
+        const auto closure = closure_of(*hold, ending_of(*hold->grant()).outcome);
         if (closure) add_closure(closure->until, conflicts);
     }
 }
@@ -203,8 +203,8 @@ void LockTable::Core::add_holds(const Session& session, const RequestedLock& req
     if (requested.permits > 0) add_permits(requested, conflicts);
     for_each_meeting(requested, [&](const Resource& at, bool only_subtree) {
         if (requested.permits > 0 && &at == requested.resource) return;
-        if (requested.mode == Mode::read && at.strong == 0) return;
-        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        if (requested.mode == Mode::read && at.strong() == 0) return;
+        for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
             // One conflict suffices unless the conflicts have to be listed: the request cannot be
             // granted before this hold has ended, and is examined again then.
             if (conflicts.blocked && conflicts.collect == Collect::nothing) return;
@@ -215,9 +215,9 @@ void LockTable::Core::add_holds(const Session& session, const RequestedLock& req
 
 bool LockTable::Core::held_covers(const Session& session, const Resource& at,
                                   const RequestedLock& requested, bool below) const {
-    for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-        if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
-        if (hold->permits > 0 || !covers(hold->mode, requested.mode)) continue;
+    for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
+        if (hold->grant()->session != &session || !lock_model::live(*hold, now.boot)) continue;
+        if (hold->permits() > 0 || !covers(hold->mode, requested.mode)) continue;
         if (hold->subtree || (!below && !requested.subtree)) return true;
     }
     return false;
@@ -227,8 +227,8 @@ bool LockTable::Core::covered(const Session& session, const RequestedLock& reque
     if (requested.permits > 0 || session.first == nullptr) return false;
     if (held_covers(session, *requested.resource, requested, false)) return true;
     if (hold_marks.subtrees == 0) return false;
-    for (const Resource* above = requested.resource->parent; above != nullptr;
-         above = above->parent) {
+    for (const Resource* above = requested.resource->parent(); above != nullptr;
+         above = above->parent()) {
         if (held_covers(session, *above, requested, true)) return true;
     }
     return false;
@@ -266,30 +266,30 @@ void LockTable::Core::add_waits(const Session& session, const RequestedLock& req
 // ---- Refusals, with their facts ----
 
 Holder LockTable::Core::show_holder(const Hold& hold) const {
-    const Grant& grant = *hold.grant;
+    const Grant& grant = *hold.grant();
     const Session& session = *grant.session;
     const BootTime deadline = std::min(session.deadline, grant.cap());
     Holder holder;
-    holder.resource = hold.resource->name();
+    holder.resource = hold.resource()->name();
     holder.mode = hold.mode;
     holder.subtree = hold.subtree;
-    holder.permits = hold.permits;
-    holder.grant = grant.id;
+    holder.permits = hold.permits();
+    holder.grant = grant.id();
     holder.token = grant.token();
     holder.principal = session.principal;
     holder.session = session.id;
     holder.uid = session.uid;
     holder.pid = session.binding.pid;
-    holder.acquired_at = wall_of(grant.acquired);
+    holder.acquired_at = wall_of(grant.acquired());
     holder.remaining = lock_model::time_until(deadline, now.boot);
     holder.deadline = wall_of(deadline);
     holder.note = session.note;
     holder.metadata = session.metadata;
-    if (grant.extra) {
-        if (!grant.extra->note.empty()) holder.note = grant.extra->note;
-        for (const auto& [name, value] : grant.extra->metadata) holder.metadata[name] = value;
+    if (grant.extra()) {
+        if (!grant.extra()->note.empty()) holder.note = grant.extra()->note;
+        for (const auto& [name, value] : grant.extra()->metadata) holder.metadata[name] = value;
     }
-    if (!hold.root()) holder.cause = grant.holds()[hold.cause].resource->name();
+    if (!hold.root()) holder.cause = grant.holds()[hold.cause()].resource()->name();
     return holder;
 }
 
@@ -322,7 +322,7 @@ Error LockTable::Core::conflict(ErrorCode code, const Session& session,
     Error error(code, {});
     for (const Hold* hold : conflicts.holds) {
         error.blockers.push_back(show_holder(*hold));
-        error.blockers.back().you = hold->grant->session->principal == session.principal;
+        error.blockers.back().you = hold->grant()->session->principal == session.principal;
     }
     for (const WaitLock* lock : conflicts.waits) error.waiters.push_back(show_waiter(*lock));
     if (conflicts.closed_until) {

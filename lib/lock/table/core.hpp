@@ -35,9 +35,8 @@
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 
-#include "lock/model/hash_mix.hpp"
+#include "lock/model/grant_index.hpp"
 #include "lock/model/last_grants.hpp"
 #include "lock/model/lock_class.hpp"
 #include "lock/model/modes.hpp"
@@ -48,7 +47,6 @@
 #include "lock/records/records.hpp"
 #include "lock/table/conflicts.hpp"
 #include "lock/table/core_parts.hpp"
-#include "lock/table/grant_order.hpp"
 #include "lock/table/lock_table.hpp"
 #include "lock/table/notice_waits.hpp"
 #include "lock/table/number_reservation.hpp"
@@ -63,6 +61,7 @@ struct LockTable::Core {
     using Hold = lock_model::Hold;
     using Resource = lock_model::Resource;
     using Session = lock_model::Session;
+    using Slot = lock_model::Slot;
     using Wait = lock_model::Wait;
     using WaitLock = lock_model::WaitLock;
     using RequestedLock = lock_model::RequestedLock;
@@ -97,9 +96,7 @@ struct LockTable::Core {
 
     // ---- State ----
     lock_model::ResourceIndex resources;
-    boost::unordered_flat_set<Near<Grant>, lock_model::GrantHash, lock_model::GrantEqual> grants;
-    // All of `grants`, in the order of their ids.
-    GrantOrder by_age;
+    lock_model::GrantIndex grants;
     SessionTable sessions;
     WaitTable waits;
     boost::unordered_flat_map<RequestKey, lock_model::Remembered, lock_model::RequestKeyHash>
@@ -229,7 +226,8 @@ struct LockTable::Core {
     // of them conflict, to the last. Returns the changed locks.
     std::vector<LockRequest> choose_modes(const Session& session, const QueuePlace& place,
                                           std::vector<LockRequest> locks);
-    std::optional<Error> resolve_one(const LockRequest& lock, Resolved& resolved);
+    // Appends the lock. `slot` applies if its resource does not exist yet.
+    std::optional<Error> resolve_one(const LockRequest& lock, Slot slot, Resolved& resolved);
     std::optional<Error> add_dependants(const LockRequest& lock, const LockClass& lock_class,
                                         std::size_t root, Resolved& resolved);
     // Returns an error if the class of a requested resource is drained, or if a drained class can
@@ -263,6 +261,8 @@ struct LockTable::Core {
                       const std::vector<GrantId>& dead);
     // Ends those grants in `dead` that still exist, except for grants of the session `taker`.
     void end_dead(const std::vector<GrantId>& dead, const Session& taker);
+    // Makes a grant with these locks, or a plain grant if that is possible.
+    Grant& new_grant(std::span<const RequestedLock> requested_locks);
     void link(Hold& hold);
     void unlink(Hold& hold);
     void write_grant(Grant& grant);
@@ -272,10 +272,10 @@ struct LockTable::Core {
     rocklock::Grant answer_grant(const Grant& grant) const;
     RequestKey request_key(const SessionId* session, const OpenSession* opens,
                            std::string_view request_id) const;
-    lock_model::GrantExtra& extra_of(Grant& grant);
 
     // ---- wait.cpp ----
-    Resource& resource(std::string_view name);
+    // Returns the resource. If it does not exist, creates it, with or without a slot.
+    Resource& resource(std::string_view name, Slot slot = Slot::without);
     // Inserts a new resource into the index and below its parent.
     Resource& enter(Resource& made);
     Resource* find(std::string_view name) const;
@@ -288,8 +288,8 @@ struct LockTable::Core {
     void for_each_meeting(const RequestedLock& requested, const F& visit) const {
         visit(*requested.resource, false);
         if (hold_marks.subtrees > 0) {
-            const Resource* above = requested.resource->parent;
-            for (; above != nullptr; above = above->parent) visit(*above, true);
+            const Resource* above = requested.resource->parent();
+            for (; above != nullptr; above = above->parent()) visit(*above, true);
         }
         if (requested.subtree) {
             for_each_inside(*requested.resource,
@@ -336,7 +336,8 @@ struct LockTable::Core {
         while (!open.empty()) {
             const Resource& next = *open.back();
             open.pop_back();
-            for (const Resource* child = next.children; child != nullptr; child = child->next) {
+            for (const Resource* child = next.children(); child != nullptr;
+                 child = child->next_sibling()) {
                 visit(*child);
                 open.push_back(child);
             }
@@ -520,6 +521,10 @@ struct LockTable::Core {
     Result<void> recover_sessions(const Snapshot& records, const RecoveryFacts& facts);
     Result<void> recover_grants(const Snapshot& records, const RecoveryFacts& facts);
     Result<void> recover_grant(records::GrantRecord& record, const RecoveryFacts& facts);
+    static Grant& make_recovered(const records::GrantRecord& record);
+    // Replaces a plain grant by a grant that can be linked to `at`, because the resource of the
+    // plain grant is not in the index. Frees the plain grant and its resource.
+    static Grant& move_to(Resource& at, Grant& plain);
     void recover_ended(const records::GrantRecord& record, const RecoveryFacts& facts);
     void enter_recovered();
     void recover_deadline(Session& session, const records::DeadlineRecord& seen,

@@ -21,19 +21,6 @@
 
 namespace rocklock::lock_model {
 
-struct GrantHash {
-    using is_transparent = void;
-    using is_avalanching = void;
-    std::size_t operator()(std::uint64_t id) const { return spread(id); }
-    std::size_t operator()(const Grant* grant) const { return (*this)(number(grant->id)); }
-};
-struct GrantEqual {
-    using is_transparent = void;
-    bool operator()(const Grant* a, const Grant* b) const { return a == b; }
-    bool operator()(std::uint64_t id, const Grant* grant) const { return id == number(grant->id); }
-    bool operator()(const Grant* grant, std::uint64_t id) const { return id == number(grant->id); }
-};
-
 // The result of the first request with a request id. Exactly one member is set.
 struct Remembered {
     GrantId grant{};
@@ -102,7 +89,7 @@ struct RecoveryState {
     // Core::resources.
     std::vector<Near<Grant>> grants;
     // Recovered grants whose maximum hold time starts again.
-    std::vector<Near<Grant>> recapped;
+    std::vector<GrantId> recapped;
 };
 
 // The arguments of make_grant(), except for the locks.

@@ -132,8 +132,8 @@ private:
     }
 
     bool is_held_by_waiter(const Resource& at) const {
-        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            const Session* holder = hold->grant == moved_ ? owner_ : hold->grant->session;
+        for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
+            const Session* holder = hold->grant() == moved_ ? owner_ : hold->grant()->session;
             if (holder == wait_.session && hold->root() && live(*hold)) return true;
         }
         return false;
@@ -143,21 +143,22 @@ private:
 
     bool permits_run_out(const RequestedLock& requested) const {
         std::uint64_t taken = 0;
-        for (const Hold* hold = requested.resource->first; hold != nullptr; hold = hold->next) {
-            if (live(*hold)) taken += hold->permits;
+        for (const Hold* hold = requested.resource->newest_hold(); hold != nullptr;
+             hold = hold->next()) {
+            if (live(*hold)) taken += hold->permits();
         }
         taken += imagined_permits(owner_, *requested.resource);
         return taken + requested.permits > core_.classes.of(requested.resource->name()).permits;
     }
 
     void follow_holds(const RequestedLock& requested, const Resource& at, bool only_subtree) {
-        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
+        for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
             if (only_subtree && !hold->subtree) continue;
-            const Session* holder = hold->grant == moved_ ? owner_ : hold->grant->session;
+            const Session* holder = hold->grant() == moved_ ? owner_ : hold->grant()->session;
             if (holder == wait_.session || !live(*hold)) continue;
-            const bool counted = hold->permits > 0 && requested.permits > 0;
+            const bool counted = hold->permits() > 0 && requested.permits > 0;
             if (!counted && !conflicting(hold->mode, requested.mode)) continue;
-            edges_.push_back({holder, hold->resource, true, counted});
+            edges_.push_back({holder, hold->resource(), true, counted});
         }
     }
 
@@ -191,14 +192,14 @@ private:
     bool covered_by_moved(const RequestedLock& requested) const {
         if (moved_ == nullptr || wait_.session != owner_ || requested.permits > 0) return false;
         const auto reaches = [&](const Hold& hold) {
-            if (hold.resource == requested.resource) return hold.subtree || !requested.subtree;
-            const Resource* above = requested.resource->parent;
-            while (above != nullptr && hold.resource != above) above = above->parent;
+            if (hold.resource() == requested.resource) return hold.subtree || !requested.subtree;
+            const Resource* above = requested.resource->parent();
+            while (above != nullptr && hold.resource() != above) above = above->parent();
             return hold.subtree && above != nullptr;
         };
         const auto holds = moved_->holds();
         return std::any_of(holds.begin(), holds.end(), [&](const Hold& hold) {
-            return hold.permits == 0 && covers(hold.mode, requested.mode) && reaches(hold);
+            return hold.permits() == 0 && covers(hold.mode, requested.mode) && reaches(hold);
         });
     }
 
@@ -286,10 +287,10 @@ private:
     // Returns the number of permits at `at` that are held by stuck sessions other than `by`.
     std::uint64_t kept_permits(const Resource& at, const Session& by) const {
         std::uint64_t kept = 0;
-        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            const Session* holder = hold->grant == moved_ ? &start_ : hold->grant->session;
+        for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
+            const Session* holder = hold->grant() == moved_ ? &start_ : hold->grant()->session;
             const bool stays = holder != &by && is_stuck(holder);
-            if (stays && lock_model::live(*hold, core_.now.boot)) kept += hold->permits;
+            if (stays && lock_model::live(*hold, core_.now.boot)) kept += hold->permits();
         }
         if (&start_ != &by && is_stuck(&start_)) kept += imagined_permits(&start_, at);
         return kept;

@@ -26,8 +26,9 @@ bool wakes(const lock_model::Session& session, Outcome outcome) {
 
 // For a mutant: ends the leases of all sessions that hold the resource in `read`.
 void free_readers(const lock_model::Resource& resource, BootTime now) {
-    for (const lock_model::Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
-        if (hold->mode == Mode::read) hold->grant->session->deadline = now;
+    for (const lock_model::Hold* hold = resource.newest_hold(); hold != nullptr;
+         hold = hold->next()) {
+        if (hold->mode == Mode::read) hold->grant()->session->deadline = now;
     }
 }
 
@@ -56,12 +57,12 @@ Ending LockTable::Core::ending_of(const Grant& grant) const {
 
 lock_model::Grant* LockTable::Core::require_grant(const SessionId& session, GrantId id,
                                                   HistoryLookup::Verb verb) {
-    const auto found = grants.find(number(id));
-    if (found == grants.end()) {
+    Grant* const found = grants.find(id);
+    if (found == nullptr) {
         decision->history.push_back({ticket, session, id, verb, 0});
         return nullptr;
     }
-    Grant& grant = **found;
+    Grant& grant = *found;
     const bool anybody =
         verb == HistoryLookup::Verb::release && mutated(Mutant::release_without_grant_test);
     if (grant.session->id != session && !anybody) {
@@ -86,7 +87,7 @@ void LockTable::Core::handle(const Release& request) {
     Grant* grant = require_grant(request.session, request.grant, HistoryLookup::Verb::release);
     if (grant == nullptr) return;
     if (grant->count() > 0) {
-        --grant->extra->count;
+        --grant->extra()->count;
         write_grant(*grant);
         return answer(ticket, Released{Outcome::held, grant->count()});
     }
@@ -131,11 +132,11 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     Session& session = *grant.session;
     if (!session.ended) note_shared_end(session);
     const std::vector<Closure> closures = close_resources(grant, ending.outcome);
-    grant.version = numbers.take_version();
-    write(Family::locks, records::grant_key(grant.id),
-          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), &ending, closures));
+    grant.set_version(numbers.take_version());
+    write(Family::locks, records::grant_key(grant.id()),
+          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired()), &ending, closures));
     ++ended_records;
-    counts.hold.add(now.boot - grant.acquired);
+    counts.hold.add(now.boot - grant.acquired());
     const bool unsaid = mutated(Mutant::event_missing) && ending.outcome == Outcome::expired;
     if (options.events && !unsaid) note_end(grant, ending);
     if (ending.outcome == Outcome::stolen || ending.outcome == Outcome::broken ||
@@ -148,10 +149,10 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     }
     count_ending(counts, ending.outcome);
     for (Hold& hold : grant.holds()) {
-        if (wakes(session, ending.outcome)) changed(*hold.resource, hold.subtree);
+        if (wakes(session, ending.outcome)) changed(*hold.resource(), hold.subtree);
         unlink(hold);
         if (mutated(Mutant::reader_frees_readers) && ending.outcome == Outcome::expired) {
-            free_readers(*hold.resource, now.boot);
+            free_readers(*hold.resource(), now.boot);
         }
     }
     for (Wait* wait : session.waits) {
@@ -160,11 +161,11 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
         wait->grant_ended = ending;
         serving.add_wait(*wait);
     }
-    if (grant.extra) {
-        timers.grants.remove(grant.extra->timer);
-        ROCKLOCK_ASSERT(grant.extra->min_hold == milliseconds{0} ||
+    if (grant.extra()) {
+        timers.grants.remove(grant.extra()->timer);
+        ROCKLOCK_ASSERT(grant.extra()->min_hold == milliseconds{0} ||
                         hold_marks.grants_with_min_hold > 0);
-        if (grant.extra->min_hold > milliseconds{0}) --hold_marks.grants_with_min_hold;
+        if (grant.extra()->min_hold > milliseconds{0}) --hold_marks.grants_with_min_hold;
     }
     (grant.previous != nullptr ? grant.previous->next : session.first) = grant.next;
     (grant.next != nullptr ? grant.next->previous : session.last) = grant.previous;
@@ -172,9 +173,7 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     --session.grants;
     ROCKLOCK_ASSERT((session.grants == 0) == (session.first == nullptr));
     usage.remove_grant(session.uid, lock_model::bytes_of_grant(grant));
-    by_age.remove(grant);
-    const std::size_t erased = grants.erase(&grant);
-    ROCKLOCK_ASSERT(erased == 1);
+    grants.remove(grant);
     Grant::destroy(&grant);
     if (session.only_grant.set && session.first == nullptr && !session.ended)
         end_session(session, ending);
@@ -183,14 +182,15 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
 // Returns how long a name stays closed if this hold ends now or has expired: a minimum hold after a
 // release, a lock delay after a loss. Returns nullopt if the name is not closed.
 std::optional<Closure> LockTable::Core::closure_of(const Hold& hold, Outcome outcome) const {
-    const Grant& grant = *hold.grant;
-    const milliseconds own = grant.extra && hold.root() ? grant.extra->min_hold : milliseconds{0};
+    const Grant& grant = *hold.grant();
+    const milliseconds own =
+        grant.extra() && hold.root() ? grant.extra()->min_hold : milliseconds{0};
     if (classes.empty() && own == milliseconds{0}) return std::nullopt;
-    const LockClass& lock_class = classes.of(hold.resource->name());
+    const LockClass& lock_class = classes.of(hold.resource()->name());
     Closure closure{};
     if (outcome == Outcome::released) {
         closure.duration = std::max(lock_class.min_hold, own);
-        closure.until = grant.acquired + closure.duration;
+        closure.until = grant.acquired() + closure.duration;
     } else if (outcome == Outcome::expired || outcome == Outcome::broken) {
         closure.until =
             std::min({now.boot, grant.session->deadline, grant.cap()}) + lock_class.lock_delay;
@@ -210,7 +210,7 @@ std::vector<Closure> LockTable::Core::close_resources(const Grant& grant, Outcom
         if (!found) continue;
         Closure closure = *found;
         closure.lock = static_cast<std::uint32_t>(i);
-        Resource& at = *grant.holds()[i].resource;
+        Resource& at = *grant.holds()[i].resource();
         auto& extra = at.with_extra();
         if (closure.until > extra.closed_until) {
             extra.closed_until = closure.until;
@@ -228,8 +228,8 @@ void LockTable::Core::write_audit(const Grant& grant, const Ending& ending) {
     row.outcome = ending.outcome;
     row.by = ending.by;
     row.reason = ending.reason;
-    row.resource = grant.holds().front().resource->name();
-    row.grant = grant.id;
+    row.resource = grant.holds().front().resource()->name();
+    row.grant = grant.id();
     row.token = grant.token();
     row.principal = grant.session->principal;
     write(Family::history, records::audit_key(row.sequence), records::encode(row));
@@ -247,7 +247,7 @@ Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
     };
     std::vector<Mode> modes;
     for (const Hold& hold : grant.holds()) {
-        if (hold.permits > 0) {
+        if (hold.permits() > 0) {
             return Error(ErrorCode::kind_mismatch, "permits have no mode and cannot be converted");
         }
         modes.push_back(hold.root() && request.mode ? *request.mode : hold.mode);
@@ -264,7 +264,7 @@ Result<std::vector<Mode>> LockTable::Core::modes_after(const Grant& grant,
         }
         const auto holds = grant.holds();
         const auto at = std::find_if(holds.begin(), holds.end(), [&](const Hold& hold) {
-            return hold.resource->name() == lock.resource;
+            return hold.resource()->name() == lock.resource;
         });
         if (at == holds.end()) {
             return invalid("resource \"" + lock.resource + "\" is not part of the grant");
@@ -281,8 +281,8 @@ std::vector<RequestedLock> LockTable::Core::requested_upgrades(const Grant& gran
     for (std::size_t i = 0; i < modes.size(); ++i) {
         const Hold& hold = grant.holds()[i];
         if (modes[i] <= hold.mode) continue;
-        requested_locks.push_back({.resource = hold.resource,
-                                   .cause = hold.cause,
+        requested_locks.push_back({.resource = hold.resource(),
+                                   .cause = hold.cause(),
                                    .mode = modes[i],
                                    .subtree = hold.subtree});
     }
@@ -305,8 +305,8 @@ void LockTable::Core::handle(const Convert& request) {
     const lock_model::RequestKey id = request_key(&session->id, nullptr, request.request_id);
     std::uint64_t fingerprint = fnv1a(std::to_string(number(request.grant)));
     for (const Mode mode : *modes) fingerprint = fnv1a(to_string(mode), fingerprint);
-    if (id && grant->extra && grant->extra->convert_request == id) {
-        if (grant->extra->convert_fingerprint != fingerprint) {
+    if (id && grant->extra() && grant->extra()->convert_request == id) {
+        if (grant->extra()->convert_fingerprint != fingerprint) {
             return refuse(ticket,
                           {ErrorCode::parameter_mismatch,
                            "this request id was used for another conversion: use a new one"});
@@ -382,27 +382,29 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
     for (std::size_t i = 0; i < modes.size(); ++i) {
         Hold& hold = grant.holds()[i];
         if (modes[i] == hold.mode) continue;
-        Resource& at = *hold.resource;
+        Resource& at = *hold.resource();
         if (modes[i] > hold.mode) {
             up = true;
         } else if (!mutated(Mutant::unwoken_downgrade)) {
             changed(at, hold.subtree);
         }
-        ROCKLOCK_ASSERT(hold.permits == 0 && (hold.mode == Mode::read || at.strong > 0));
-        if (hold.mode != Mode::read) --at.strong;
+        ROCKLOCK_ASSERT(hold.permits() == 0 && (hold.mode == Mode::read || at.strong() > 0));
         if (hold.mode == Mode::exclusive) hold_marks.exclusive.end(at.name(), hold.subtree);
-        hold.mode = modes[i];
-        if (hold.mode != Mode::read) ++at.strong;
+        at.set_mode(hold, modes[i]);
         if (hold.mode == Mode::exclusive) hold_marks.exclusive.begin(at.name(), hold.subtree);
     }
     if (up) {
         // All locks of the grant share the new token, including those in an unchanged mode.
-        for (Hold& hold : grant.holds()) hold.resource->last.note_conversion_of(grant.id);
-        extra_of(grant).token = numbers.take_token();
+        for (Hold& hold : grant.holds()) {
+            lock_model::LastGrant last = hold.resource()->last();
+            last.note_conversion_of(grant.id());
+            hold.resource()->set_last(last);
+        }
+        grant.with_extra().token = numbers.take_token();
         recheck_covered(grant);
     }
     if (convert_request) {
-        auto& extra = extra_of(grant);
+        auto& extra = grant.with_extra();
         extra.convert_request = convert_request;
         extra.convert_fingerprint = fingerprint;
     }
@@ -411,7 +413,7 @@ void LockTable::Core::apply_modes(Grant& grant, std::span<const Mode> modes,
     grant.session->active = now.boot;
     write_grant(grant);
     if (grant.hold_count > 1) {
-        write(Family::locks, records::set_key(grant.id), records::encode_set(grant));
+        write(Family::locks, records::set_key(grant.id()), records::encode_set(grant));
     }
     if (options.events) note_conversion(grant);
     // A crash may lose a downgrade. But the record also contains the session's new deadline, which
@@ -427,9 +429,9 @@ lock_model::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, con
     ROCKLOCK_ASSERT(victim.session != &thief);
     std::vector<RequestedLock> requested_locks;
     for (const Hold& hold : victim.holds()) {
-        requested_locks.push_back({.resource = hold.resource,
-                                   .permits = hold.permits,
-                                   .cause = hold.cause,
+        requested_locks.push_back({.resource = hold.resource(),
+                                   .permits = hold.permits(),
+                                   .cause = hold.cause(),
                                    .mode = hold.mode,
                                    .subtree = hold.subtree});
     }
@@ -457,14 +459,14 @@ std::optional<Error> LockTable::Core::conflict_after_move(const Grant& moved,
     Conflicts left;
     for (const Hold& hold : moved.holds()) {
         // The number of permits in use does not change.
-        if (hold.permits > 0) continue;
+        if (hold.permits() > 0) continue;
         const RequestedLock requested{
-            .resource = hold.resource, .mode = hold.mode, .subtree = hold.subtree};
+            .resource = hold.resource(), .mode = hold.mode, .subtree = hold.subtree};
         Conflicts found;
         found.collect = Collect::holds_and_waits;
         add_holds(owner, requested, found);
         for (const Hold* other : found.holds) {
-            if (other->grant != &moved) left.holds.push_back(other);
+            if (other->grant() != &moved) left.holds.push_back(other);
         }
     }
     if (left.holds.empty()) return std::nullopt;
@@ -497,8 +499,9 @@ void LockTable::Core::handle(const Transfer& request) {
     const BootTime deadline = receiver.deadline;
     const BootTime active = receiver.active;
     const BootTime cap = grant->cap();
-    const milliseconds max_hold = cap < BootTime::max() ? grant->extra->max_hold : milliseconds{0};
-    const milliseconds min_hold = grant->extra ? grant->extra->min_hold : milliseconds{0};
+    const milliseconds max_hold =
+        cap < BootTime::max() ? grant->extra()->max_hold : milliseconds{0};
+    const milliseconds min_hold = grant->extra() ? grant->extra()->min_hold : milliseconds{0};
     Grant& given = take_over(*grant, receiver, ending);
     // Receiving a grant does not renew the session and does not count as its activity.
     receiver.deadline = deadline;
@@ -517,18 +520,19 @@ void LockTable::Core::handle(const Break& request) {
         return refuse(ticket, *std::move(error));
     if (auto error = check_name("the name of the administrator", request.by))
         return refuse(ticket, *std::move(error));
-    auto found = grants.find(number(request.grant));
-    if (mutated(Mutant::force_by_name) && found == grants.end()) {
-        found = std::find_if(grants.begin(), grants.end(), [&](const Grant* later) {
-            return later->holds().front().before == request.grant;
+    Grant* found = grants.find(request.grant);
+    if (mutated(Mutant::force_by_name) && found == nullptr) {
+        grants.all_of([&](Grant& later) {
+            if (later.holds().front().before() == request.grant) found = &later;
+            return found == nullptr;
         });
     }
-    if (found == grants.end()) {
+    if (found == nullptr) {
         decision->history.push_back(
             {ticket, SessionId{}, request.grant, HistoryLookup::Verb::force, 0});
         return;
     }
-    Grant& grant = **found;
+    Grant& grant = *found;
     if (!lock_model::live(grant, now.boot))
         return refuse(ticket, lock_model::ended_error(ending_of(grant)));
     if (auto error = check_right(grant, request.identities, "broken"))

@@ -53,14 +53,14 @@ std::optional<EventType> parse_event_type(std::string_view text) {
 
 lock_model::EventRecord& LockTable::Core::note(EventType type, const Hold& hold, WallTime at,
                                                std::string_view by, std::string_view reason) {
-    auto& event = decision->events.emplace_back(
-        lock_model::EventTexts{hold.resource->name(), hold.grant->session->principal, by, reason});
+    auto& event = decision->events.emplace_back(lock_model::EventTexts{
+        hold.resource()->name(), hold.grant()->session->principal, by, reason});
     event.sequence = numbers.take_version();
     event.type = type;
-    event.grant = hold.grant->id;
-    event.token = hold.grant->token();
+    event.grant = hold.grant()->id();
+    event.token = hold.grant()->token();
     event.mode = hold.mode;
-    event.permits = hold.permits;
+    event.permits = hold.permits();
     event.at = at;
     return event;
 }
@@ -133,7 +133,7 @@ void LockTable::Core::note_slow(Wait& wait) {
     if (!conflicts.holds.empty()) {
         const auto at =
             std::find_if(wait.locks.begin(), wait.locks.end(), [&](const WaitLock& lock) {
-                return lock.requested->resource == conflicts.holds.front()->resource;
+                return lock.requested->resource == conflicts.holds.front()->resource();
             });
         if (at != wait.locks.end()) slow.waiter = name_waiter(*at);
     }

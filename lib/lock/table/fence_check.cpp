@@ -12,12 +12,12 @@ using lock_model::Hold;
 NoFence ended_so(const Ending& ending) { return {NoFence::Why::ended, ending, {}}; }
 
 // A permit is never sufficient, because other sessions may hold permits of the same resource.
-bool writes(const Hold& hold) { return hold.permits == 0 && covers(hold.mode, Mode::write); }
+bool writes(const Hold& hold) { return hold.permits() == 0 && covers(hold.mode, Mode::write); }
 
 bool covers_resource(const lock_model::Grant& grant, std::string_view resource) {
     for (const Hold& hold : grant.holds()) {
         if (!writes(hold)) continue;
-        const auto name = hold.resource->name();
+        const auto name = hold.resource()->name();
         if (resource.empty() || name == resource) return true;
         if (hold.subtree && lies_below(resource, name)) return true;
     }
@@ -28,7 +28,7 @@ bool covers_resource(const lock_model::Grant& grant, std::string_view resource) 
 bool downgrades(const lock_model::Session& session, const lock_model::Grant& grant) {
     const auto holds = grant.holds();
     return std::none_of(holds.begin(), holds.end(),
-                        [](const Hold& hold) { return hold.permits > 0; }) &&
+                        [](const Hold& hold) { return hold.permits() > 0; }) &&
            std::none_of(session.waits.begin(), session.waits.end(),
                         [&](const lock_model::Wait* wait) { return wait->converts == &grant; });
 }
@@ -64,15 +64,15 @@ std::variant<Fence, NoFence> LockTable::fence(const FenceRequest& request, Insta
     }
     if (!covers_resource(*grant, request.resource)) return NoFence{};
     session->active = now.boot;
-    return Fence{grant->id, grant->version, std::min(session->deadline, grant->cap()),
+    return Fence{grant->id(), grant->version(), std::min(session->deadline, grant->cap()),
                  std::string(session->principal), downgrades(*session, *grant)};
 }
 
 std::variant<lock_model::Grant*, NoFence> LockTable::Core::believed_grant(
     const FenceRequest& request, const Session* session) {
     const std::uint64_t token = number(*request.token);
-    if (const auto born = grants.find(token); born != grants.end()) {
-        Grant& grant = **born;
+    if (Grant* const born = grants.find(token)) {
+        Grant& grant = *born;
         if (grant.session != session) return NoFence{NoFence::Why::foreign, {}, {}};
         if (grant.token() == *request.token) return &grant;
         return ended_so({Outcome::converted, grant.session->principal, {}, now.wall});
@@ -93,9 +93,9 @@ lock_model::Grant* LockTable::Core::writing_grant(const Session& session,
     for (bool above = false; path; above = true, path = parent_path(*path)) {
         const Resource* at = find(*path);
         if (at == nullptr) continue;
-        for (Hold* hold = at->first; hold != nullptr; hold = hold->next) {
-            if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
-            if (writes(*hold) && (hold->subtree || !above)) return hold->grant;
+        for (Hold* hold = at->newest_hold(); hold != nullptr; hold = hold->next()) {
+            if (hold->grant()->session != &session || !lock_model::live(*hold, now.boot)) continue;
+            if (writes(*hold) && (hold->subtree || !above)) return hold->grant();
         }
     }
     return nullptr;
@@ -110,10 +110,10 @@ std::vector<Holder> LockTable::holders_over(std::string_view name, Mode mode,
     for (bool above = false; path; above = true, path = parent_path(*path)) {
         const lock_model::Resource* at = core_->find(*path);
         if (at == nullptr) continue;
-        for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
-            if (hold->permits > 0 || !covers(hold->mode, mode) || (above && !hold->subtree))
+        for (const Hold* hold = at->newest_hold(); hold != nullptr; hold = hold->next()) {
+            if (hold->permits() > 0 || !covers(hold->mode, mode) || (above && !hold->subtree))
                 continue;
-            if (!lock_model::live(*hold, now.boot) || hold->grant->session->id == but) continue;
+            if (!lock_model::live(*hold, now.boot) || hold->grant()->session->id == but) continue;
             holders.push_back(core_->show_holder(*hold));
         }
     }

@@ -16,9 +16,9 @@ constexpr std::string_view response_lost = "its connection ended before the resp
 
 // Releases a grant whose response was lost, unless the client knows the grant nevertheless.
 void LockTable::Core::give_back(const UndeliveredGrant& undelivered) {
-    const auto found = grants.find(number(undelivered.grant));
-    if (found == grants.end()) return;
-    Grant& grant = **found;
+    Grant* const found = grants.find(undelivered.grant);
+    if (found == nullptr) return;
+    Grant& grant = *found;
     if (grant.session->id != undelivered.session || !lock_model::live(grant, now.boot)) return;
     if (undelivered.own_session) {
         if (grant.confirmed) return;
@@ -27,7 +27,7 @@ void LockTable::Core::give_back(const UndeliveredGrant& undelivered) {
     }
     // An earlier response has delivered the grant; the lost one only reported a greater count.
     if (grant.count() > 0) {
-        --grant.extra->count;
+        --grant.extra()->count;
         return write_grant(grant);
     }
     if (!grant.confirmed) end_grant(grant, {Outcome::released, {}, {}, now.wall});
@@ -37,8 +37,8 @@ void LockTable::note_proof(const SessionId& id, const std::optional<Token>& toke
     lock_model::Session* const session = core_->sessions.find(id);
     if (session == nullptr) return;
     if (session->only_grant.set) {
-        const auto own = core_->grants.find(number(session->only_grant.id));
-        if (own != core_->grants.end()) (*own)->confirmed = true;
+        lock_model::Grant* const own = core_->grants.find(session->only_grant.id);
+        if (own != nullptr) own->confirmed = true;
     }
     if (!token) return;
     const auto named = core_->believed_grant({id, token, {}}, session);

@@ -18,9 +18,9 @@ namespace {
 
 // For a mutant: all holders of a resource get the deadline of the newest one.
 void share_lease(const lock_model::Grant& newest) {
-    const lock_model::Hold* hold = newest.holds().front().resource->first;
-    for (; hold != nullptr; hold = hold->next) {
-        BootTime& deadline = hold->grant->session->deadline;
+    const lock_model::Hold* hold = newest.holds().front().resource()->newest_hold();
+    for (; hold != nullptr; hold = hold->next()) {
+        BootTime& deadline = hold->grant()->session->deadline;
         deadline = std::max(deadline, newest.session->deadline);
     }
 }
@@ -29,12 +29,28 @@ void share_lease(const lock_model::Grant& newest) {
 
 // ---- Granting ----
 
-lock_model::GrantExtra& LockTable::Core::extra_of(Grant& grant) {
-    if (!grant.extra) {
-        grant.extra = std::make_unique<lock_model::GrantExtra>();
-        grant.extra->timer.owner = &grant;
+lock_model::Grant& LockTable::Core::new_grant(std::span<const RequestedLock> requested_locks) {
+    const RequestedLock& first = requested_locks.front();
+    if (requested_locks.size() == 1 && first.permits == 0 && first.root() &&
+        first.resource->can_hold_plain()) {
+        const GrantId before = first.resource->last().grant();
+        lock_model::PlainGrant& plain = first.resource->make_plain();
+        plain.hold.mode = first.mode;
+        plain.hold.subtree = first.subtree;
+        plain.hold.set_before(before);
+        return plain;
     }
-    return *grant.extra;
+    lock_model::LinkedGrant& grant = *Grant::make(requested_locks.size());
+    for (std::size_t i = 0; i < requested_locks.size(); ++i) {
+        lock_model::LinkedHold& hold = grant.linked_holds()[i];
+        hold.at = requested_locks[i].resource;
+        hold.mode = requested_locks[i].mode;
+        hold.subtree = requested_locks[i].subtree;
+        hold.permit_count = requested_locks[i].permits;
+        hold.cause_index = requested_locks[i].cause;
+        hold.set_before(hold.at->last().grant());
+    }
+    return grant;
 }
 
 lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& grant_request,
@@ -44,42 +60,33 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     ROCKLOCK_ASSERT(session.live(now.boot));
     // Grants that have expired and would conflict are ended in the same batch.
     end_dead(dead, session);
-    Grant& grant = *Grant::make(requested_locks.size());
-    grant.id = GrantId{number(numbers.take_token())};
+    Grant& grant = new_grant(requested_locks);
+    grant.set_id(GrantId{number(numbers.take_token())});
     grant.session = &session;
-    grant.acquired = now.boot;
+    grant.set_acquired(now.boot);
     grant.waited = grant_request.waited;
-    for (std::size_t i = 0; i < requested_locks.size(); ++i) {
-        Hold& hold = grant.holds()[i];
-        hold.resource = requested_locks[i].resource;
-        hold.mode = requested_locks[i].mode;
-        hold.subtree = requested_locks[i].subtree;
-        hold.permits = requested_locks[i].permits;
-        hold.cause = requested_locks[i].cause;
-        hold.before = hold.resource->last.grant();
+    for (Hold& hold : grant.holds()) {
         // A fencing token is greater than those of all earlier grants on the name.
-        ROCKLOCK_ASSERT(hold.before < grant.id || mutated(Mutant::token_from_memory));
+        ROCKLOCK_ASSERT(hold.before() < grant.id() || mutated(Mutant::token_from_memory));
         link(hold);
-        ++(hold.permits > 0 ? counts.permits_granted
-                            : counts.locks_granted[static_cast<std::size_t>(hold.mode)]);
+        ++(hold.permits() > 0 ? counts.permits_granted
+                              : counts.locks_granted[static_cast<std::size_t>(hold.mode)]);
     }
     grant.previous = session.last;
     (session.last != nullptr ? session.last->next : session.first) = &grant;
     session.last = &grant;
     ++session.grants;
-    const bool added = grants.insert(&grant).second;
-    ROCKLOCK_ASSERT(added);
-    by_age.add(grant);
+    grants.add(grant);
     ++counts.granted;
 
     if (!grant_request.note.empty() || !grant_request.metadata->empty() || grant_request.request) {
-        auto& extra = extra_of(grant);
+        auto& extra = grant.with_extra();
         extra.note = grant_request.note;
         extra.metadata = *grant_request.metadata;
         extra.request = grant_request.request;
         extra.fingerprint = grant_request.fingerprint;
         if (grant_request.request)
-            requests[grant_request.request] = lock_model::Remembered::of(grant.id);
+            requests[grant_request.request] = lock_model::Remembered::of(grant.id());
     }
     usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
     if (grant_request.max_hold > milliseconds{0}) {
@@ -93,16 +100,16 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     if (mutated(Mutant::shared_lease)) share_lease(grant);
     if (session.unborn) {
         session.unborn = false;
-        session.only_grant.id = grant.id;
+        session.only_grant.id = grant.id();
         write_session(session);
     }
     write_grant(grant);
     if (grant.hold_count > 1) {
-        write(Family::locks, records::set_key(grant.id), records::encode_set(grant));
+        write(Family::locks, records::set_key(grant.id()), records::encode_set(grant));
     }
     if (options.events) note_grant(grant);
     need(Durability::durable);
-    ROCKLOCK_ASSERT(grant.version != 0 && !session.unborn && session.grants > 0);
+    ROCKLOCK_ASSERT(grant.version() != 0 && !session.unborn && session.grants > 0);
     recheck_covered(grant);
     return grant;
 }
@@ -111,13 +118,13 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
 // session that was opened for it, ending it would end the session that is receiving the new grant.
 void LockTable::Core::end_dead(const std::vector<GrantId>& dead, const Session& taker) {
     for (const GrantId id : dead) {
-        const auto old = grants.find(number(id));
-        if (old != grants.end() && (*old)->session != &taker) end_grant(**old, ending_of(**old));
+        Grant* const old = grants.find(id);
+        if (old != nullptr && old->session != &taker) end_grant(*old, ending_of(*old));
     }
 }
 
 void LockTable::Core::remember_cap(Grant& grant, milliseconds max_hold, BootTime cap) {
-    auto& extra = extra_of(grant);
+    auto& extra = grant.with_extra();
     extra.max_hold = max_hold;
     extra.cap = cap;
     timers.grants.set(extra.timer, cap);
@@ -125,35 +132,25 @@ void LockTable::Core::remember_cap(Grant& grant, milliseconds max_hold, BootTime
 
 void LockTable::Core::remember_min_hold(Grant& grant, milliseconds min_hold) {
     if (min_hold == milliseconds{0}) return;
-    auto& extra = extra_of(grant);
+    auto& extra = grant.with_extra();
     ROCKLOCK_ASSERT(extra.min_hold == milliseconds{0});
     extra.min_hold = min_hold;
     ++hold_marks.grants_with_min_hold;
 }
 
 void LockTable::Core::link(Hold& hold) {
-    ROCKLOCK_ASSERT(hold.resource != nullptr && hold.grant != nullptr);
-    Resource& at = *hold.resource;
-    hold.previous = nullptr;
-    hold.next = at.first;
-    if (at.first != nullptr) at.first->previous = &hold;
-    at.first = &hold;
-    at.last = lock_model::LastGrant(hold.grant->id);
-    ++at.holds;
-    if (hold.mode != Mode::read) ++at.strong;
+    ROCKLOCK_ASSERT(hold.resource() != nullptr && hold.grant() != nullptr);
+    Resource& at = *hold.resource();
+    if (!hold.plain) at.link(static_cast<lock_model::LinkedHold&>(hold));
+    at.set_last(lock_model::LastGrant(hold.grant()->id()));
     if (hold.subtree) ++hold_marks.subtrees;
     if (hold.mode == Mode::exclusive) hold_marks.exclusive.begin(at.name(), hold.subtree);
 }
 
 void LockTable::Core::unlink(Hold& hold) {
-    Resource& at = *hold.resource;
-    (hold.previous != nullptr ? hold.previous->next : at.first) = hold.next;
-    if (hold.next != nullptr) hold.next->previous = hold.previous;
-    ROCKLOCK_ASSERT(at.holds > 0);
-    --at.holds;
-    ROCKLOCK_ASSERT(hold.mode == Mode::read || at.strong > 0);
-    if (hold.mode != Mode::read) --at.strong;
-    ROCKLOCK_ASSERT(at.strong <= at.holds && (at.holds == 0) == (at.first == nullptr));
+    Resource& at = *hold.resource();
+    // Grant::destroy() frees the slot of a plain hold.
+    if (!hold.plain) at.unlink(static_cast<lock_model::LinkedHold&>(hold));
     ROCKLOCK_ASSERT(!hold.subtree || hold_marks.subtrees > 0);
     if (hold.subtree) --hold_marks.subtrees;
     if (hold.mode == Mode::exclusive) hold_marks.exclusive.end(at.name(), hold.subtree);
@@ -161,18 +158,19 @@ void LockTable::Core::unlink(Hold& hold) {
 }
 
 void LockTable::Core::write_grant(Grant& grant) {
-    grant.version = numbers.take_version();
+    grant.set_version(numbers.take_version());
     std::vector<records::Closure> closures;
-    if (grant.extra && grant.extra->min_hold > milliseconds{0}) {
-        closures.push_back({0, grant.acquired + grant.extra->min_hold, grant.extra->min_hold});
+    if (grant.extra() && grant.extra()->min_hold > milliseconds{0}) {
+        closures.push_back(
+            {0, grant.acquired() + grant.extra()->min_hold, grant.extra()->min_hold});
     }
-    write(Family::locks, records::grant_key(grant.id),
-          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired), nullptr, closures));
+    write(Family::locks, records::grant_key(grant.id()),
+          records::encode_grant(grant, boot_epoch, wall_of(grant.acquired()), nullptr, closures));
 }
 
 rocklock::Grant LockTable::Core::view(const Grant& grant) const {
     rocklock::Grant result;
-    result.id = grant.id;
+    result.id = grant.id();
     result.token = grant.token();
     result.session = grant.session->id;
     result.waited = grant.waited;
@@ -186,11 +184,11 @@ rocklock::Grant LockTable::Core::view(const Grant& grant) const {
     result.locks.reserve(grant.hold_count);
     for (const Hold& hold : grant.holds()) {
         GrantedLock lock;
-        lock.resource = hold.resource->name();
+        lock.resource = hold.resource()->name();
         lock.mode = hold.mode;
         lock.subtree = hold.subtree;
-        lock.permits = hold.permits;
-        if (!hold.root()) lock.cause = grant.holds()[hold.cause].resource->name();
+        lock.permits = hold.permits();
+        if (!hold.root()) lock.cause = grant.holds()[hold.cause()].resource()->name();
         result.locks.push_back(std::move(lock));
     }
     return result;
@@ -207,9 +205,9 @@ rocklock::Grant LockTable::Core::answer_grant(const Grant& grant) const {
 void LockTable::Core::handle(const Reacquire& request) {
     Session* session = require_session(request.session);
     if (session == nullptr) return;
-    const auto found = grants.find(number(request.grant));
-    if (found != grants.end()) {
-        Grant& grant = **found;
+    Grant* const found = grants.find(request.grant);
+    if (found != nullptr) {
+        Grant& grant = *found;
         if (lock_model::live(grant, now.boot)) {
             if (grant.session == session) return answer(ticket, answer_grant(grant));
             return refuse(ticket, {ErrorCode::not_owner, "another session holds this grant"});
@@ -227,9 +225,9 @@ void LockTable::Core::handle(const Reacquire& request) {
 // it has been upgraded. The names below a subtree may have been forgotten, so for a subtree any
 // grant or upgrade in the whole table counts.
 bool LockTable::Core::granted_since(const Resource& at, bool subtree, GrantId grant) const {
-    if (at.last.grant() != grant || at.last.older_converted()) return true;
-    for (const Resource* above = at.parent; above != nullptr; above = above->parent) {
-        const lock_model::LastGrant last = above->last;
+    if (at.last().grant() != grant || at.last().older_converted()) return true;
+    for (const Resource* above = at.parent(); above != nullptr; above = above->parent()) {
+        const lock_model::LastGrant last = above->last();
         if (number(last.grant()) > number(grant) || last.older_converted()) return true;
         // The time of that upgrade is not recorded; it may have been after `grant`.
         if (last.grant() != grant && last.itself_converted()) return true;
@@ -247,7 +245,8 @@ void LockTable::Core::handle(const ReacquireLocks& event) {
     std::vector<RequestedLock> requested_locks;
     milliseconds max_hold{0};
     for (const GrantedLock& lock : event.locks) {
-        Resource& at = resource(lock.resource);
+        Resource& at =
+            resource(lock.resource, event.locks.size() == 1 ? Slot::with : Slot::without);
         if (granted_since(at, lock.subtree, event.grant)) {
             return refuse(ticket, {ErrorCode::precondition_failed,
                                    "resource " + quoted(lock.resource) +

@@ -30,10 +30,17 @@ LockTable::Core::Core(const LockTableOptions& table_options, const SessionKey& s
       usage(table_options.user_limits, table_options.count_users) {}
 
 LockTable::Core::~Core() {
-    for (Grant* grant : grants) Grant::destroy(grant);
+    grants.all_of([](Grant& grant) {
+        Grant::destroy(&grant);
+        return true;
+    });
     // Grants that remain if recovery has failed.
     for (Grant* grant : recovery.grants) {
-        for (Hold& hold : grant->holds()) Resource::destroy(hold.resource);
+        if (grant->plain) {
+            Resource::destroy(grant->holds().front().resource());
+            continue;
+        }
+        for (Hold& hold : grant->holds()) Resource::destroy(hold.resource());
         Grant::destroy(grant);
     }
     resources.all_of([](Resource& resource) {

@@ -73,7 +73,7 @@ void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
     if (session.ended) return;
     Notices& kept = NoticeWaits::notices_of(session).kept;
     kept.after = numbers.take_version();
-    keep(kept.lost, {grant.id, ending, kept.after});
+    keep(kept.lost, {grant.id(), ending, kept.after});
     answer_notice_waits(session);
 }
 

@@ -19,11 +19,10 @@ constexpr std::size_t holders_a_step = 2048;
 }  // namespace
 
 std::optional<Holder> LockTable::holder_at(const LockPosition& position) const {
-    const auto grant = core_->grants.find(position.grant);
-    if (grant == core_->grants.end() || !lock_model::live(**grant, core_->now.boot))
-        return std::nullopt;
-    for (const Hold& hold : (*grant)->holds()) {
-        if (hold.resource->name() == position.resource) return core_->show_holder(hold);
+    const lock_model::Grant* const grant = core_->grants.find(position.grant);
+    if (grant == nullptr || !lock_model::live(*grant, core_->now.boot)) return std::nullopt;
+    for (const Hold& hold : grant->holds()) {
+        if (hold.resource()->name() == position.resource) return core_->show_holder(hold);
     }
     return std::nullopt;
 }
@@ -31,7 +30,7 @@ std::optional<Holder> LockTable::holder_at(const LockPosition& position) const {
 LookupResult LockTable::lookup_one(const LockPosition& position) const {
     LookupResult result;
     if (auto holder = holder_at(position)) {
-        const lock_model::Grant& grant = **core_->grants.find(position.grant);
+        const lock_model::Grant& grant = *core_->grants.find(position.grant);
         result.until = std::min(grant.session->deadline, grant.cap());
         result.found = *std::move(holder);
     }
@@ -73,13 +72,13 @@ std::vector<LookupResult> LockTable::lookup(const std::vector<LookupKey>& keys, 
 
 // Returns the number of holds that were examined, at least 1.
 std::size_t LockTable::offer_held(const Resource& resource, HeldSearch& search) const {
-    for (const Hold* hold = resource.first; hold != nullptr; hold = hold->next) {
+    for (const Hold* hold = resource.newest_hold(); hold != nullptr; hold = hold->next()) {
         if (!lock_model::live(*hold, core_->now.boot)) continue;
-        const std::uint64_t grant = number(hold->grant->id);
+        const std::uint64_t grant = number(hold->grant()->id());
         search.first_.offer(search.key_(resource.name(), grant),
                             {std::string(resource.name()), grant});
     }
-    return std::max(1U, resource.holds);
+    return std::max(1U, resource.holds());
 }
 
 std::optional<InRange<Holder>> LockTable::search(HeldSearch& search, Instant now) const {

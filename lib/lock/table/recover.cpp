@@ -4,11 +4,9 @@
 // grants in `recovery`, and inserts them into the two indexes after all of them have been read.
 // finish_recovery() then sets the timers and serves the queues.
 #include <algorithm>
-#include <future>
 #include <utility>
 
 #include "base/assert.hpp"
-#include "base/background_work.hpp"
 #include "base/mutant.hpp"
 #include "lock/table/core.hpp"
 #include "storage/read_ahead.hpp"
@@ -35,7 +33,7 @@ Error no_class(const std::string& pattern) {
 std::optional<Error> LockTable::Core::kinds_change(const ClassTable& after) const {
     std::optional<Error> change;
     resources.all_of([&](const Resource& resource) {
-        const bool used = resource.holds > 0 || resource.queue() != nullptr;
+        const bool used = resource.holds() > 0 || resource.queue() != nullptr;
         if (!used) return true;
         const std::uint32_t before = classes.of(resource.name()).permits;
         const std::uint32_t then = after.of(resource.name()).permits;
@@ -141,9 +139,6 @@ void LockTable::Core::classes_changed() {
 // ---- Recovery ----
 
 namespace {
-
-// With fewer grants, a second thread is not worth its cost.
-constexpr std::size_t worth_a_thread = 4096;
 
 Error corrupt(std::string_view what) {
     return {ErrorCode::corrupt, "the records of the lock table are inconsistent (" +
@@ -288,6 +283,9 @@ Result<void> LockTable::Core::recover_grants(const Snapshot& records, const Reco
                             return corrupt("the locks of a set");
                         }
                     }
+                    for (const Lock& lock : record->locks) {
+                        if (!Hold::can_store(lock.before)) return corrupt("a grant");
+                    }
                     if (record->token != Token{number(record->id)}) {
                         for (const Lock& lock : record->locks) {
                             recovery.converted.push_back(
@@ -306,27 +304,17 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     Session& session = *found;
     recover_deadline(session, {record.version, record.boot_epoch, record.deadline, record.lease},
                      facts);
-    Grant& grant = *Grant::make(record.locks.size());
-    grant.id = record.id;
+    Grant& grant = make_recovered(record);
+    grant.set_id(record.id);
     grant.session = &session;
-    grant.version = record.version;
+    grant.set_version(record.version);
     grant.waited = record.waited;
     // The boot clock of another boot cannot be compared. The age then comes from the wall clock,
     // which may have been set back since.
-    grant.acquired =
-        facts.exact && record.boot_epoch == facts.boot_epoch
-            ? record.acquired
-            : now.boot - std::max(now.wall - record.acquired_wall, WallTime::duration{0});
-    for (std::size_t i = 0; i < record.locks.size(); ++i) {
-        const Lock& lock = record.locks[i];
-        Hold& hold = grant.holds()[i];
-        hold.resource = Resource::make(lock.resource);
-        hold.mode = lock.mode;
-        hold.subtree = lock.subtree;
-        hold.permits = lock.permits;
-        hold.cause = lock.cause;
-        hold.before = lock.before;
-    }
+    grant.set_acquired(facts.exact && record.boot_epoch == facts.boot_epoch
+                           ? record.acquired
+                           : now.boot -
+                                 std::max(now.wall - record.acquired_wall, WallTime::duration{0}));
     grant.previous = session.last;
     (session.last != nullptr ? session.last->next : session.first) = &grant;
     session.last = &grant;
@@ -335,66 +323,94 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     ++counts.recovered;
     const bool converted_up = record.token != Token{number(record.id)};
     if (converted_up || record.count > 0) {
-        auto& extra = extra_of(grant);
+        auto& extra = grant.with_extra();
         if (converted_up) extra.token = record.token;
         extra.count = record.count;
     }
     if (record.request || record.convert_request || !record.note.empty() ||
         !record.metadata.empty()) {
-        auto& extra = extra_of(grant);
+        auto& extra = grant.with_extra();
         extra.note = std::move(record.note);
         extra.metadata = std::move(record.metadata);
         extra.request = record.request;
         extra.fingerprint = record.fingerprint;
         extra.convert_request = record.convert_request;
         extra.convert_fingerprint = record.convert_fingerprint;
-        if (record.request) requests[record.request] = lock_model::Remembered::of(grant.id);
+        if (record.request) requests[record.request] = lock_model::Remembered::of(grant.id());
     }
     if (record.cap) {
         const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
         remember_cap(grant, record.max_hold, exact ? *record.cap : now.boot + record.max_hold);
-        if (!exact) recovery.recapped.emplace_back(&grant);
+        if (!exact) recovery.recapped.push_back(grant.id());
     }
     if (!record.closures.empty()) remember_min_hold(grant, record.closures.front().duration);
     usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
     return {};
 }
 
-// Inserts all grants at once: growing the indexes step by step would cost as much as filling them.
-// If there are many grants, a second thread fills the index by number while this one fills the
-// resources.
-void LockTable::Core::enter_recovered() {
-    const auto enter_by_number = [this] {
-        grants.reserve(recovery.grants.size());
-        grants.insert(recovery.grants.begin(), recovery.grants.end());
-    };
-    std::future<void> helper;
-    if (recovery.grants.size() >= worth_a_thread) {
-        helper = start_background(enter_by_number);
-    } else {
-        enter_by_number();
+lock_model::Grant& LockTable::Core::make_recovered(const GrantRecord& record) {
+    const Lock& first = record.locks.front();
+    if (record.locks.size() == 1 && first.permits == 0 && first.cause == Hold::no_cause) {
+        lock_model::PlainGrant& plain = Resource::make(first.resource, Slot::with)->make_plain();
+        plain.hold.mode = first.mode;
+        plain.hold.subtree = first.subtree;
+        plain.hold.set_before(first.before);
+        return plain;
     }
+    lock_model::LinkedGrant& grant = *Grant::make(record.locks.size());
+    for (std::size_t i = 0; i < record.locks.size(); ++i) {
+        const Lock& lock = record.locks[i];
+        lock_model::LinkedHold& hold = grant.linked_holds()[i];
+        hold.at = Resource::make(lock.resource, Slot::without);
+        hold.mode = lock.mode;
+        hold.subtree = lock.subtree;
+        hold.permit_count = lock.permits;
+        hold.cause_index = lock.cause;
+        hold.set_before(lock.before);
+    }
+    return grant;
+}
+
+lock_model::Grant& LockTable::Core::move_to(Resource& at, Grant& plain) {
+    Resource* const before = plain.holds().front().resource();
+    lock_model::LinkedGrant& moved = *Grant::make_from(plain);
+    moved.linked_holds()->at = &at;
+    Session& session = *moved.session;
+    (moved.previous != nullptr ? moved.previous->next : session.first) = &moved;
+    (moved.next != nullptr ? moved.next->previous : session.last) = &moved;
+    Resource::destroy(before);
+    return moved;
+}
+
+// Inserts all grants after all of them have been read: growing the index of resources step by step
+// would cost as much as filling it.
+void LockTable::Core::enter_recovered() {
     std::size_t holds = 0;
     for (const Grant* grant : recovery.grants) holds += grant->hold_count;
     resources.reserve(resources.size() + holds);
     // The records were read in the order of the numbers.
-    for (Grant* grant : recovery.grants) {
-        by_age.add(*grant);
-        for (Hold& hold : grant->holds()) {
-            Resource* const known = find(hold.resource->name());
+    for (Near<Grant>& recovered : recovery.grants) {
+        Grant* grant = recovered;
+        for (std::size_t i = 0; i < grant->hold_count; ++i) {
+            Resource& made = *grant->holds()[i].resource();
+            Resource* const known = find(made.name());
             if (known == nullptr) {
-                enter(*hold.resource);
+                enter(made);
+            } else if (grant->plain) {
+                grant = &move_to(*known, *grant);
+                recovered = grant;
             } else {
-                Resource::destroy(hold.resource);
-                hold.resource = known;
+                Resource::destroy(&made);
+                static_cast<lock_model::LinkedHold&>(grant->holds()[i]).at = known;
             }
+            Hold& hold = grant->holds()[i];
             // The last grant on the name may be a later one that has already ended.
-            const lock_model::LastGrant last = hold.resource->last;
+            const lock_model::LastGrant last = hold.resource()->last();
             link(hold);
-            if (last.grant() > grant->id) hold.resource->last = last;
+            if (last.grant() > grant->id()) hold.resource()->set_last(last);
         }
+        grants.add(*grant);
     }
-    if (helper.valid()) helper.get();
     ROCKLOCK_ASSERT(grants.size() == recovery.grants.size());
     ROCKLOCK_ASSERT(counts.recovered == recovery.grants.size());
     recovery.grants = {};
@@ -413,7 +429,7 @@ void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFac
         // Records are read in the order of grants, so the last one stays.
         const lock_model::LastGrant last(record.id);
         if (Resource* const known = find(lock.resource)) {
-            known->last = last;
+            known->set_last(last);
         } else {
             last_grants.keep(fnv1a(lock.resource), last);
         }
@@ -461,7 +477,7 @@ void LockTable::Core::arm_recovered() {
     }
     for (const SessionId& id : gone) free_session(*sessions.find(id));
     // Caps that start again are written for the same reason.
-    for (Grant* grant : recovery.recapped) write_grant(*grant);
+    for (const GrantId id : recovery.recapped) write_grant(*grants.find(id));
     recovery.recapped.clear();
 }
 
@@ -485,10 +501,13 @@ void LockTable::Core::finish_recovery(const RecoveryFacts& facts) {
         if (up.token > number(last.grant())) last.note_conversion_of(up.grant);
     };
     for (const lock_model::RecoveryState::Converted& up : recovery.converted) {
-        Resource* const known = find(up.name);
-        lock_model::LastGrant* const last =
-            known != nullptr ? &known->last : last_grants.find(fnv1a(up.name));
-        if (last != nullptr) mark(*last, up);
+        if (Resource* const known = find(up.name)) {
+            lock_model::LastGrant last = known->last();
+            mark(last, up);
+            known->set_last(last);
+        } else if (lock_model::LastGrant* const last = last_grants.find(fnv1a(up.name))) {
+            mark(*last, up);
+        }
     }
     recovery = {};
     if (mutated(Mutant::request_forgotten_at_restart)) requests.clear();

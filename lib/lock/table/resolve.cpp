@@ -39,8 +39,10 @@ std::optional<Error> check_modes(const LockRequest& lock) {
 Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<LockRequest>& locks) {
     Resolved resolved;
     resolved.requested_locks.reserve(locks.size());
+    // Only a grant with a single lock can be in the slot of its resource.
+    const Slot slot = locks.size() == 1 ? Slot::with : Slot::without;
     for (const LockRequest& lock : locks) {
-        if (auto error = resolve_one(lock, resolved)) return *std::move(error);
+        if (auto error = resolve_one(lock, slot, resolved)) return *std::move(error);
     }
     if (!classes.empty()) {
         // Decide by the modes that the request named. If a named resource gets a stronger mode
@@ -106,7 +108,8 @@ std::optional<Error> LockTable::Core::check_priority(
     return std::nullopt;
 }
 
-std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resolved& resolved) {
+std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Slot slot,
+                                                  Resolved& resolved) {
     if (auto error = check_name("resource name", lock.resource)) return error;
     if (auto error = check_depth(lock.resource)) return error;
     if (lock.mode && lock.to) {
@@ -149,7 +152,7 @@ std::optional<Error> LockTable::Core::resolve_one(const LockRequest& lock, Resol
         }
         requested.mode = *mode;
     }
-    requested.resource = &resource(lock.resource);
+    requested.resource = &resource(lock.resource, slot);
     for (const RequestedLock& other : resolved.requested_locks) {
         if (other.resource == requested.resource) {
             return invalid_argument("resource " + quoted(lock.resource) +
@@ -269,7 +272,7 @@ std::optional<Error> LockTable::Core::lease_too_long(const Resource& at, millise
 std::optional<Error> LockTable::Core::lease_too_long(const Grant& grant, milliseconds lease) const {
     if (!classes.limit_leases() && lease != no_expiry) return std::nullopt;
     for (const Hold& hold : grant.holds()) {
-        if (auto error = lease_too_long(*hold.resource, lease)) return error;
+        if (auto error = lease_too_long(*hold.resource(), lease)) return error;
     }
     return std::nullopt;
 }

@@ -41,13 +41,13 @@ std::string text_of(const LockPosition& position) {
 }
 
 bool asked_for(const ListLocks& request, const Resource& at, const ClassTable& classes) {
-    if (at.first == nullptr || !at.name().starts_with(request.prefix)) return false;
+    if (!at.held() || !at.name().starts_with(request.prefix)) return false;
     if (request.contended && at.queue() == nullptr) return false;
     return !request.class_pattern || classes.of(at.name()).pattern == *request.class_pattern;
 }
 
 bool asked_for(const ListLocks& request, const Hold& hold) {
-    const Session& session = *hold.grant->session;
+    const Session& session = *hold.grant()->session;
     if (!request.principal.empty() && session.principal != request.principal) return false;
     return !request.session || session.id == *request.session;
 }
@@ -107,11 +107,11 @@ std::size_t LockTable::search_part(std::size_t part, LockSearch& search) const {
     const ListLocks& request = search.request_;
     std::size_t seen = 0;
     for (const Resource* resource : core_->resources.part(part)) {
-        seen += std::max(1U, resource->holds);
+        seen += std::max(1U, resource->holds());
         if (!asked_for(request, *resource, core_->classes)) continue;
-        for (const Hold* hold = resource->first; hold != nullptr; hold = hold->next) {
+        for (const Hold* hold = resource->newest_hold(); hold != nullptr; hold = hold->next()) {
             if (!lock_model::live(*hold, core_->now.boot) || !asked_for(request, *hold)) continue;
-            search.offer(resource->name(), number(hold->grant->id));
+            search.offer(resource->name(), number(hold->grant()->id()));
         }
     }
     return seen;

@@ -279,7 +279,7 @@ void LockTable::Core::handle(const EndSession& request) {
 void LockTable::Core::end_with_answer(Session& session, Ending ending) {
     ClosedSession closed;
     for (const Grant* grant = session.first; grant != nullptr; grant = grant->next) {
-        if (lock_model::live(*grant, now.boot)) closed.released.push_back(grant->id);
+        if (lock_model::live(*grant, now.boot)) closed.released.push_back(grant->id());
     }
     answer(ticket, std::move(closed));
     end_session(session, std::move(ending));
@@ -377,7 +377,7 @@ void LockTable::Core::end_session(Session& session, Ending ending, std::size_t b
 // order of the keys.
 void LockTable::Core::note_shared_end(Session& session) {
     if (!session.only_grant.set || session.grants != 1 ||
-        session.first->id != session.only_grant.id)
+        session.first->id() != session.only_grant.id)
         return;
     ROCKLOCK_ASSERT(session.first->next == nullptr);
     session.only_grant.ended_session = true;

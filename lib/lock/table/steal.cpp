@@ -48,7 +48,7 @@ struct LockTable::Core::StealTerms {
 LockTable::Core::StealTerms LockTable::Core::steal_terms(const Grant& victim) const {
     StealTerms terms;
     for (const Hold& hold : victim.holds()) {
-        const LockClass& lock_class = classes.of(hold.resource->name());
+        const LockClass& lock_class = classes.of(hold.resource()->name());
         switch (lock_class.steal) {
             case StealPolicy::never:
                 if (terms.never == nullptr) terms.never = &hold;
@@ -71,7 +71,7 @@ LockTable::Core::StealTerms LockTable::Core::steal_terms(const Grant& victim) co
 Error LockTable::Core::steal_refusal(const Hold& hold, StealPolicy policy, std::string why,
                                      std::optional<BootTime> until) const {
     Error error(ErrorCode::steal_refused,
-                "resource \"" + std::string(hold.resource->name()) + "\": " + std::move(why));
+                "resource \"" + std::string(hold.resource()->name()) + "\": " + std::move(why));
     error.policy = policy;
     if (until) {
         error.retry_after = std::chrono::ceil<milliseconds>(*until - now.boot);
@@ -87,11 +87,11 @@ std::optional<Error> LockTable::Core::check_right(
     if (!identities) return std::nullopt;
     const bool steals = done == "stolen";
     for (const Hold& hold : grant.holds()) {
-        const LockClass& lock_class = classes.of(hold.resource->name());
+        const LockClass& lock_class = classes.of(hold.resource()->name());
         const auto& right = steals ? lock_class.steal_by : lock_class.break_by;
         if (steals && right.empty()) continue;
         if (names_any(right, *identities)) continue;
-        std::string message = "resource \"" + std::string(hold.resource->name()) + "\" can be " +
+        std::string message = "resource \"" + std::string(hold.resource()->name()) + "\" can be " +
                               std::string(done) + " only by " + named_in(right);
         if (!lock_class.pattern.empty()) message += " (class \"" + lock_class.pattern + "\")";
         return Error(ErrorCode::access_denied, std::move(message));
@@ -116,7 +116,7 @@ std::optional<Error> LockTable::Core::judge_steal(const Steal& request, const Se
                              {});
     }
     const std::string& holder = victim.session->principal;
-    const BootTime active = std::max(victim.session->active, victim.acquired);
+    const BootTime active = std::max(victim.session->active, victim.acquired());
     const BootTime idle_until = terms.idle != nullptr ? active + terms.idle_after : now.boot;
     if (terms.ask != nullptr) {
         const auto ask = ask_holder(thief, victim, terms, request.reason);
@@ -144,14 +144,14 @@ std::optional<Error> LockTable::Core::judge_steal(const Steal& request, const Se
 
 // Removes refusals that are older than `steal_after`, so that those principals can ask again.
 void LockTable::Core::forget_old_refusals(Grant& grant, milliseconds steal_after) const {
-    std::erase_if(grant.extra->asks, [&](const Ask& ask) {
+    std::erase_if(grant.extra()->asks, [&](const Ask& ask) {
         return ask.answer == Ask::Answer::refused && ask.since + steal_after <= now.boot;
     });
 }
 
 Result<Ask> LockTable::Core::ask_holder(const Session& thief, Grant& victim,
                                         const StealTerms& terms, const std::string& reason) {
-    auto& asks = extra_of(victim).asks;
+    auto& asks = victim.with_extra().asks;
     forget_old_refusals(victim, terms.ask_after);
     const auto asked = std::find_if(asks.begin(), asks.end(), [&](const Ask& ask) {
         return ask.uid == thief.uid && ask.principal == thief.principal;
@@ -168,7 +168,7 @@ Result<Ask> LockTable::Core::ask_holder(const Session& thief, Grant& victim,
         return error;
     }
     asks.push_back({thief.uid, thief.principal, thief.id, Ask::Answer::none, now.boot});
-    Wanted wanted{victim.id, std::string(terms.ask->resource->name()), thief.principal,
+    Wanted wanted{victim.id(), std::string(terms.ask->resource()->name()), thief.principal,
                   terms.ask->mode, now.wall};
     wanted.answer_by = wall_of(now.boot + terms.ask_after);
     wanted.reason = reason;
@@ -185,26 +185,26 @@ void LockTable::Core::handle(const Steal& request) {
     if (request.force && !request.administrator) {
         return refuse(ticket, {ErrorCode::access_denied, "only administrators may use force"});
     }
-    const auto found = grants.find(number(request.grant));
-    if (found == grants.end()) {
+    Grant* const found = grants.find(request.grant);
+    if (found == nullptr) {
         decision->history.push_back(
             {ticket, thief->id, request.grant, HistoryLookup::Verb::force, 0});
         return;
     }
-    Grant& victim = **found;
+    Grant& victim = *found;
     if (!lock_model::live(victim, now.boot)) {
         return refuse(ticket, lock_model::ended_error(ending_of(victim)));
     }
     if (victim.session == thief) {
         Error error(ErrorCode::already_held, "the session already holds this grant");
-        error.grant = victim.id;
+        error.grant = victim.id();
         return refuse(ticket, std::move(error));
     }
     // The lease limits of the classes apply to every holder, however it got the lock.
     if (auto error = lease_too_long(victim, thief->lease)) return refuse(ticket, *std::move(error));
     std::vector<RequestedLock> stolen;
     for (const Hold& hold : victim.holds())
-        stolen.push_back({.resource = hold.resource, .mode = hold.mode, .subtree = hold.subtree});
+        stolen.push_back({.resource = hold.resource(), .mode = hold.mode, .subtree = hold.subtree});
     if (auto error = check_draining(stolen)) return refuse(ticket, *std::move(error));
     if (!request.administrator) {
         if (auto error = check_right(victim, request.identities, "stolen"))
@@ -242,22 +242,22 @@ bool LockTable::Core::is_own_alternative(const WaitLock& lock) const {
 // of the missing permits may be others. A waiter for a set counts even if it also waits for other
 // resources.
 bool LockTable::Core::waited_for(const Hold& hold) const {
-    const RequestedLock held{.resource = hold.resource,
-                             .permits = hold.permits,
+    const RequestedLock held{.resource = hold.resource(),
+                             .permits = hold.permits(),
                              .mode = hold.mode,
                              .subtree = hold.subtree};
     bool found = false;
     for_each_meeting(held, [&](const Resource& at, bool only_subtree) {
         for (const WaitLock* lock = at.queue(); lock != nullptr && !found; lock = lock->next) {
             const Session& session = *lock->wait->session;
-            if (&session == hold.grant->session || !session.live(now.boot)) continue;
+            if (&session == hold.grant()->session || !session.live(now.boot)) continue;
             if (only_subtree && !lock->requested->subtree) continue;
             if (!lock_model::in_conflict(*lock->requested, held)) continue;
             if (is_own_alternative(*lock)) continue;
             Conflicts counted;
-            if (hold.permits > 0 && lock->requested->permits > 0)
+            if (hold.permits() > 0 && lock->requested->permits > 0)
                 add_permits(*lock->requested, counted);
-            found = hold.permits == 0 || lock->requested->permits == 0 || counted.blocked;
+            found = hold.permits() == 0 || lock->requested->permits == 0 || counted.blocked;
         }
     });
     return found;
@@ -276,15 +276,15 @@ void LockTable::Core::handle(const AnswerWanted& request) {
     if (grant == nullptr) return;
     session->active = now.boot;
     bool asked = false;
-    if (grant->extra) {
+    if (grant->extra()) {
         const StealTerms terms = steal_terms(*grant);
         forget_old_refusals(*grant, terms.ask_after);
-        for (Ask& ask : grant->extra->asks) {
+        for (Ask& ask : grant->extra()->asks) {
             ask.answer = request.allow ? Ask::Answer::allowed : Ask::Answer::refused;
             ask.since = now.boot;
             asked = true;
-            TakeOverAnswer given{grant->id, {}, session->principal, request.allow};
-            if (terms.ask != nullptr) given.resource = terms.ask->resource->name();
+            TakeOverAnswer given{grant->id(), {}, session->principal, request.allow};
+            if (terms.ask != nullptr) given.resource = terms.ask->resource()->name();
             if (!request.allow) given.ask_again = wall_of(now.boot + terms.ask_after);
             notify_answer(ask.session, std::move(given));
         }

@@ -23,7 +23,7 @@ LockView LockTable::show(std::string_view resource, Instant now) const {
     const Resource* at = core_->find(resource);
     if (at == nullptr) return view;
     std::size_t bytes = 0;
-    for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
+    for (const Hold* hold = at->newest_hold(); hold != nullptr; hold = hold->next()) {
         if (!lock_model::live(*hold, now.boot)) continue;
         Holder& holder = view.holders.emplace_back(core_->show_holder(*hold));
         bytes += lock_model::row_bytes(holder);
@@ -41,15 +41,15 @@ LockView LockTable::show(std::string_view resource, Instant now) const {
         view.waiters.push_back(core_->name_waiter(*lock));
         view.waiters.back().position = ++position;
     }
-    if (at->extra && at->extra->closed_until > now.boot) {
+    if (at->extra() && at->extra()->closed_until > now.boot) {
         view.closed_for =
-            std::chrono::ceil<std::chrono::milliseconds>(at->extra->closed_until - now.boot);
+            std::chrono::ceil<std::chrono::milliseconds>(at->extra()->closed_until - now.boot);
     }
     return view;
 }
 
 GrantId LockTable::last_grant(std::string_view resource) const {
-    if (const Resource* at = core_->find(resource)) return at->last.grant();
+    if (const Resource* at = core_->find(resource)) return at->last().grant();
     const lock_model::LastGrant* const last = core_->last_grants.find(fnv1a(resource));
     return last == nullptr ? GrantId{} : last->grant();
 }
@@ -110,11 +110,11 @@ bool LockTable::holds(const SessionId& id, std::string_view resource, Mode mode,
     if (found == nullptr) return false;
     const Session& session = *found;
     const auto covering = [&](const Resource& at, bool above) {
-        for (const Hold* hold = at.first; hold != nullptr; hold = hold->next) {
-            if (hold->grant->session != &session || !lock_model::live(*hold, now.boot)) continue;
+        for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
+            if (hold->grant()->session != &session || !lock_model::live(*hold, now.boot)) continue;
             // A permit is never sufficient, because other sessions may hold permits of the same
             // resource.
-            if (hold->permits > 0) continue;
+            if (hold->permits() > 0) continue;
             if (covers(hold->mode, mode) && (hold->subtree || !above)) return true;
         }
         return false;
@@ -157,9 +157,9 @@ LockStatistics LockTable::statistics(Instant now) const {
     result.held = core_->grants.size();
     result.waiting = core_->waits.size();
     result.users = core_->usage.all();
-    if (const lock_model::Grant* const oldest = core_->by_age.oldest()) {
+    if (const lock_model::Grant* const oldest = core_->grants.oldest()) {
         result.oldest_hold =
-            std::chrono::duration_cast<std::chrono::milliseconds>(now.boot - oldest->acquired);
+            std::chrono::duration_cast<std::chrono::milliseconds>(now.boot - oldest->acquired());
     }
     return result;
 }
@@ -174,7 +174,7 @@ Outliers LockTable::outliers(std::uint32_t limit, Instant now) const {
         return grant;
     };
     const auto older = [](const lock_model::Grant* a, const lock_model::Grant* b) {
-        return a->acquired != b->acquired ? a->acquired < b->acquired : a->id < b->id;
+        return a->acquired() != b->acquired() ? a->acquired() < b->acquired() : a->id() < b->id();
     };
     const auto younger = [&](const lock_model::Grant* a, const lock_model::Grant* b) {
         return older(b, a);
@@ -215,10 +215,10 @@ std::vector<HistoryRow> LockTable::present(std::string_view resource, Instant no
     std::vector<HistoryRow> rows;
     const Resource* at = core_->find(resource);
     if (at == nullptr) return rows;
-    for (const Hold* hold = at->first; hold != nullptr; hold = hold->next) {
+    for (const Hold* hold = at->newest_hold(); hold != nullptr; hold = hold->next()) {
         HistoryRow row{core_->show_holder(*hold), std::nullopt};
         if (!lock_model::live(*hold, now.boot)) {
-            row.ended = core_->ending_of(*hold->grant);
+            row.ended = core_->ending_of(*hold->grant());
             row.holder.remaining = {};
         }
         rows.push_back(std::move(row));

@@ -46,7 +46,7 @@ constexpr std::chrono::microseconds early_pause{250};
 
 // Returns the mode that is requested of the held resource, or of a resource above or below it.
 Mode wanted_mode(std::span<const RequestedLock> requested, const Hold& hold) {
-    const std::string_view held = hold.resource->name();
+    const std::string_view held = hold.resource()->name();
     for (const RequestedLock& lock : requested) {
         const std::string_view name = lock.resource->name();
         const bool meets = name == held || (lock.subtree && lies_below(held, name)) ||
@@ -76,9 +76,9 @@ Resource* LockTable::Core::find(std::string_view name) const { return resources.
 
 // Returns the resource, and creates it if it does not exist. A new resource is removed at the end
 // of the event if it is still unused then.
-Resource& LockTable::Core::resource(std::string_view name) {
+Resource& LockTable::Core::resource(std::string_view name, Slot slot) {
     if (Resource* known = find(name)) return *known;
-    Resource& made = enter(*Resource::make(name));
+    Resource& made = enter(*Resource::make(name, slot));
     serving.add_maybe_empty(made);
     return made;
 }
@@ -88,7 +88,8 @@ Resource& LockTable::Core::enter(Resource& made) {
     if (const auto parent = parent_path(made.name())) made.set_parent(resource(*parent));
     const std::uint64_t hash = fnv1a(made.name());
     if (const lock_model::LastGrant* const last = last_grants.find(hash)) {
-        made.last = *last;
+        // A grant that recovery has put into the slot may be newer.
+        if (last->grant() > made.last().grant()) made.set_last(*last);
         last_grants.forget(hash);
     }
     return made;
@@ -96,15 +97,15 @@ Resource& LockTable::Core::enter(Resource& made) {
 
 void LockTable::Core::remove_if_empty(Resource& resource) {
     if (resource.needed(now.boot)) return;
-    ROCKLOCK_ASSERT(resource.first == nullptr && !resource.dirty);
-    ROCKLOCK_ASSERT(resource.strong == 0 && resource.queue() == nullptr);
-    if (resource.extra) timers.closures.remove(resource.extra->timer);
-    if (resource.last.grant() != GrantId{}) {
-        last_grants.keep(fnv1a(resource.name()), resource.last);
+    ROCKLOCK_ASSERT(!resource.held() && !resource.dirty);
+    ROCKLOCK_ASSERT(resource.strong() == 0 && resource.queue() == nullptr);
+    if (resource.extra()) timers.closures.remove(resource.extra()->timer);
+    if (resource.last().grant() != GrantId{}) {
+        last_grants.keep(fnv1a(resource.name()), resource.last());
     }
-    if (resource.parent != nullptr) {
+    if (resource.parent() != nullptr) {
         resource.leave_parent();
-        serving.add_maybe_empty(*resource.parent);
+        serving.add_maybe_empty(*resource.parent());
     }
     resources.erase(resource);
     Resource::destroy(&resource);
@@ -132,7 +133,7 @@ std::optional<Error> LockTable::Core::check_queues(
     }
     for (const RequestedLock& requested : requested_locks) {
         const std::uint32_t limit = classes.of(requested.resource->name()).queue_limit;
-        if (requested.resource->extra && requested.resource->extra->waiters >= limit) {
+        if (requested.resource->extra() && requested.resource->extra()->waiters >= limit) {
             return full("too many requests wait for \"" + std::string(requested.resource->name()) +
                             "\": try again later",
                         limit);
@@ -192,11 +193,11 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
 
 void LockTable::Core::notify_wanted(const Wait& wait, const Conflicts& conflicts) {
     for (const Hold* hold : conflicts.holds) {
-        const Wanted wanted{hold->grant->id, std::string(hold->resource->name()),
+        const Wanted wanted{hold->grant()->id(), std::string(hold->resource()->name()),
                             wait.session->principal, wanted_mode(wait.requested_locks, *hold),
                             wait.since};
         if (options.events) note_wanted(*hold, wanted);
-        notify_wanted(*hold->grant->session, wanted);
+        notify_wanted(*hold->grant()->session, wanted);
     }
 }
 
@@ -226,8 +227,8 @@ void LockTable::Core::enqueue(Wait& wait) {
 
 void LockTable::Core::dequeue(Wait& wait) {
     for (WaitLock& lock : wait.locks) {
-        ROCKLOCK_ASSERT(lock.wait == &wait && lock.requested->resource->extra);
-        auto& extra = *lock.requested->resource->extra;
+        ROCKLOCK_ASSERT(lock.wait == &wait && lock.requested->resource->extra());
+        auto& extra = *lock.requested->resource->extra();
         ROCKLOCK_ASSERT(extra.waiters > 0);
         if (follows(&lock, lock.previous)) --lock.previous->wait->session->followed;
         if (follows(lock.next, &lock)) --wait.session->followed;
@@ -375,7 +376,7 @@ void LockTable::Core::grant_waiting(Wait& wait, const Conflicts& conflicts) {
 void LockTable::Core::changed(Resource& resource, bool subtree) {
     serving.add_queue(resource);
     if (hold_marks.subtrees == 0) return;
-    for (Resource* above = resource.parent; above != nullptr; above = above->parent)
+    for (Resource* above = resource.parent(); above != nullptr; above = above->parent())
         serving.add_queue(*above);
     if (!subtree) return;
     for_each_inside(resource, [&](const Resource& inside) {
@@ -451,7 +452,7 @@ void LockTable::Core::for_own_waits(const Session& session, const Resource& at, 
             wait.requested_locks.begin(), wait.requested_locks.end(),
             [&](const RequestedLock& requested) { return requested.resource == &at; });
     };
-    const std::size_t queued = at.extra ? at.extra->waiters : 0;
+    const std::size_t queued = at.extra() ? at.extra()->waiters : 0;
     if (related || session.waits.size() <= queued) {
         for (Wait* wait : session.waits) {
             if (related || wants(*wait)) act(*wait);
@@ -496,7 +497,7 @@ void LockTable::Core::recheck_covered(const Grant& grant) {
     Session& session = *grant.session;
     if (session.waits.empty() || mutated(Mutant::unwoken_steal)) return;
     for (const Hold& hold : grant.holds()) {
-        for_own_waits(session, *hold.resource, hold.subtree,
+        for_own_waits(session, *hold.resource(), hold.subtree,
                       [this](Wait& wait) { serving.add_wait(wait); });
     }
 }
@@ -528,7 +529,7 @@ void LockTable::Core::sweep(std::size_t budget) {
         left -= std::min(left, clean(sessions.last_ending(), left));
     while (left > 0 && !timers.grants.empty() && timers.grants.top().at <= now.boot) {
         auto& grant = *static_cast<Grant*>(timers.grants.top().owner);
-        ROCKLOCK_ASSERT(&grant.extra->timer == &timers.grants.top());
+        ROCKLOCK_ASSERT(&grant.extra()->timer == &timers.grants.top());
         end_grant(grant, ending_of(grant));
         need(Durability::durable);
         --left;
