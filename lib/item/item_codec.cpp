@@ -5,26 +5,24 @@
 
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
+#include "item/attribute_map_access.hpp"
 #include "item/decimal.hpp"
 #include "item/item_limits.hpp"
+#include "item/item_parser.hpp"
 
 namespace rocklock {
+
 namespace {
 
-// The head of a value is one byte: the type in the lower four bits, a number in the upper four. If
-// the upper four bits are `many`, a varint follows, and the number is `many` plus that varint.
-constexpr unsigned type_bits = 4;
-constexpr std::uint64_t many = 15;
-
-void append_head(std::string& out, AttributeType type, std::uint64_t number) {
-    const auto upper = std::min(number, many) << type_bits;
+void append_head(ByteWriter& out, AttributeType type, std::uint64_t number) {
+    const auto upper = std::min(number, many_in_head) << type_bits_in_head;
     append_u8(out, static_cast<std::uint8_t>(upper | static_cast<std::uint64_t>(type)));
-    if (number >= many) append_varint(out, number - many);
+    if (number >= many_in_head) append_varint(out, number - many_in_head);
 }
 
-void append_bytes(std::string& out, AttributeType type, std::string_view bytes) {
+void append_bytes(ByteWriter& out, AttributeType type, std::string_view bytes) {
     append_head(out, type, bytes.size());
-    out.append(bytes);
+    out.bytes(bytes);
 }
 
 // Encodes sign and exponent as one number, which is small if the exponent is near zero.
@@ -34,18 +32,9 @@ constexpr std::uint64_t folded(const Number::Parts& parts) {
     return static_cast<std::uint64_t>(zigzag) << 1 | (parts.negative ? 1 : 0);
 }
 
-// Returns none if the number is larger than any encoded exponent.
-std::optional<Number::Parts> unfolded(std::uint64_t number) {
-    if (number > 0xFFFF) return std::nullopt;
-    const auto zigzag = static_cast<int>(number >> 1);
-    const auto exponent = (zigzag & 1) != 0 ? -(zigzag + 1) / 2 : zigzag / 2;
-    return Number::Parts{.exponent = static_cast<std::int16_t>(exponent),
-                         .negative = (number & 1) != 0};
-}
-
 // Appends values, each with its head.
 struct Encoder {
-    std::string& out;
+    ByteWriter& out;
     // The remaining number of nested levels. check_item() has checked the limit before.
     std::size_t levels = max_nesting_depth;
 
@@ -67,7 +56,7 @@ struct Encoder {
         if (size == 0) return;
         append_varint(out, folded(parts));
         for (unsigned byte = size; byte-- > 0;) {
-            out.push_back(static_cast<char>(low_half(coefficient >> byte * 8) & 0xFF));
+            out.byte(static_cast<char>(low_half(coefficient >> byte * 8) & 0xFF));
         }
     }
 
@@ -114,147 +103,112 @@ struct Encoder {
     }
 };
 
-// Decodes values from the front of the bytes. A function that returns false has found damage at the
-// beginning of rest().
-class Decoder {
-public:
-    explicit Decoder(std::string_view bytes) : reader_(bytes) {}
+// Receivers of ItemParser that construct values in place, so that no value is moved.
+struct ListBuilder;
+struct MapBuilder;
+template <typename Member>
+struct SetBuilder;
 
-    bool item(Item& item) {
-        const auto count = reader_.varint();
-        return count && attributes(*count, item, max_nesting_depth);
-    }
+struct ValueBuilder {
+    // Must be a NULL value at first.
+    AttributeValue& value;
 
-    // Decodes a value with at most this number of levels.
-    bool value(AttributeValue& value, std::size_t levels) {
-        const auto head = reader_.u8();
-        if (!head || levels == 0) return false;
-        std::uint64_t number = *head >> type_bits;
-        if (number == many) {
-            const auto more = reader_.varint();
-            if (!more || *more > reader_.rest().size()) return false;
-            number += *more;
-        }
-        const unsigned type = *head & ((1U << type_bits) - 1);
-        if (type > static_cast<unsigned>(AttributeType::binary_set)) return false;
-        return data(static_cast<AttributeType>(type), number, value, levels);
-    }
+    // Appends, because the constructor can throw, so that emplace() would move its result.
+    void string(std::string_view text) const { value.emplace<std::string>().append(text); }
+    void binary(std::string_view bytes) const { value.emplace<Binary>().bytes.append(bytes); }
+    void number(const Number& number) const { value.emplace<Number>(number); }
+    void boolean(bool truth) const { value.emplace<bool>(truth); }
+    void null() const {}
+    ListBuilder list(std::uint64_t count) const;
+    MapBuilder map(std::uint64_t count) const;
+    SetBuilder<std::string> string_set(std::uint64_t count) const;
+    SetBuilder<Number> number_set(std::uint64_t count) const;
+    SetBuilder<Binary> binary_set(std::uint64_t count) const;
+};
 
-    bool done() const { return reader_.done(); }
-    std::string_view rest() const { return reader_.rest(); }
+// A count can be damaged, so at most this number of elements is allocated in advance.
+std::size_t at_first(std::uint64_t count) {
+    return static_cast<std::size_t>(std::min<std::uint64_t>(count, 32));
+}
 
-private:
-    bool data(AttributeType type, std::uint64_t number, AttributeValue& value, std::size_t levels) {
-        switch (type) {
-            case AttributeType::string:
-                return bytes(number, value.emplace<std::string>());
-            case AttributeType::number:
-                return digits(number, value.emplace<Number>());
-            case AttributeType::binary:
-                return bytes(number, value.emplace<Binary>().bytes);
-            case AttributeType::boolean:
-                value.emplace<bool>(number == 1);
-                return number <= 1;
-            case AttributeType::null:
-                return number == 0;
-            case AttributeType::list:
-                return elements(number, value.emplace<AttributeList>(), levels - 1);
-            case AttributeType::map:
-                return attributes(number, value.emplace<AttributeMap>(), levels - 1);
-            case AttributeType::string_set:
-                return set<std::string>(number, value);
-            case AttributeType::number_set:
-                return set<Number>(number, value);
-            case AttributeType::binary_set:
-                return set<Binary>(number, value);
-        }
-        return false;
-    }
+struct ListBuilder {
+    AttributeList& list;
 
-    bool bytes(std::uint64_t size, std::string& bytes) {
-        const auto taken = reader_.bytes(static_cast<std::size_t>(size));
-        if (taken) bytes.assign(*taken);
-        return taken.has_value();
-    }
+    ValueBuilder element() const { return {list.emplace_back()}; }
+    void end() const {}
+};
 
-    bool digits(std::uint64_t size, Number& number) {
-        if (size == 0) {
-            number = Number();
-            return true;
-        }
-        const auto exponent = reader_.varint();
-        if (!exponent || size > sizeof(Uint128)) return false;
-        auto parts = unfolded(*exponent);
-        const auto taken = reader_.bytes(static_cast<std::size_t>(size));
-        if (!parts || !taken || taken->front() == '\0') return false;
-        Uint128 coefficient = 0;
-        for (const char byte : *taken)
-            coefficient = coefficient << 8 | static_cast<std::uint8_t>(byte);
-        parts->high = high_half(coefficient);
-        parts->low = low_half(coefficient);
-        const auto made = Number::from_parts(*parts);
-        if (made) number = *made;
-        return made.has_value();
-    }
+struct MapBuilder {
+    std::vector<Attribute>& attributes;
 
-    bool elements(std::uint64_t count, AttributeList& list, std::size_t levels) {
-        list.reserve(at_first(count));
-        for (; count > 0; --count) {
-            if (!value(list.emplace_back(), levels)) return false;
-        }
-        return true;
-    }
-
-    bool attributes(std::uint64_t count, AttributeMap& map, std::size_t levels) {
-        std::vector<Attribute> attributes;
+    MapBuilder(AttributeMap& map, std::uint64_t count)
+        : attributes(AttributeMapAccess::attributes(map)) {
         attributes.reserve(at_first(count));
-        for (std::string_view previous; count > 0; --count) {
-            const auto name = reader_.string();
-            if (!name || *name <= previous) return false;
-            auto& attribute = attributes.emplace_back();
-            attribute.name.assign(*name);
-            if (!value(attribute.value, levels)) return false;
-            previous = *name;
-        }
-        map = AttributeMap(std::move(attributes));
-        return true;
     }
 
-    // A count can be damaged, so at most this number of elements is reserved in advance.
-    static std::size_t at_first(std::uint64_t count) {
-        return static_cast<std::size_t>(std::min<std::uint64_t>(count, 32));
+    ValueBuilder attribute(std::string_view name) const {
+        auto& attribute = attributes.emplace_back();
+        attribute.name.append(name);
+        return {attribute.value};
     }
+    void end() const {}
+};
 
-    bool member(std::string& member) {
-        const auto taken = reader_.string();
-        if (taken) member.assign(*taken);
-        return taken.has_value();
-    }
-    bool member(Binary& binary) { return member(binary.bytes); }
-    bool member(Number& number) {
-        AttributeValue read;
-        if (!value(read, 1) || !read.is<Number>()) return false;
-        number = *read.get_if<Number>();
-        return true;
-    }
+template <typename Member>
+struct SetBuilder {
+    AttributeValue& value;
+    std::vector<Member> members;
 
-    template <typename Member>
-    bool set(std::uint64_t count, AttributeValue& value) {
-        std::vector<Member> members;
+    SetBuilder(AttributeValue& value_of_set, std::uint64_t count) : value(value_of_set) {
         members.reserve(at_first(count));
-        for (; count > 0; --count) {
-            if (!member(members.emplace_back())) return false;
-        }
-        // make() would sort the members. Unsorted members are damage, and duplicates are found by
-        // make().
-        if (!std::is_sorted(members.begin(), members.end())) return false;
-        auto made = AttributeSet<Member>::make(std::move(members));
-        if (!made) return false;
-        value = *std::move(made);
-        return true;
     }
 
-    Reader reader_;
+    void member(const Number& number) { members.push_back(number); }
+    void member(std::string_view bytes) {
+        if constexpr (std::is_same_v<Member, Binary>) {
+            members.emplace_back().bytes.assign(bytes);
+        } else {
+            members.emplace_back(bytes);
+        }
+    }
+    void end() {
+        auto made = AttributeSet<Member>::make(std::move(members));
+        ROCKLOCK_ASSERT(made);
+        value = *std::move(made);
+    }
+};
+
+ListBuilder ValueBuilder::list(std::uint64_t count) const {
+    auto& list = value.emplace<AttributeList>();
+    list.reserve(at_first(count));
+    return {list};
+}
+MapBuilder ValueBuilder::map(std::uint64_t count) const {
+    return {value.emplace<AttributeMap>(), count};
+}
+SetBuilder<std::string> ValueBuilder::string_set(std::uint64_t count) const {
+    return {value, count};
+}
+SetBuilder<Number> ValueBuilder::number_set(std::uint64_t count) const { return {value, count}; }
+SetBuilder<Binary> ValueBuilder::binary_set(std::uint64_t count) const { return {value, count}; }
+
+// The receiver that keeps nothing.
+struct NoValue {
+    void string(std::string_view /*text*/) const {}
+    void binary(std::string_view /*bytes*/) const {}
+    void number(const Number& /*number*/) const {}
+    void boolean(bool /*truth*/) const {}
+    void null() const {}
+    NoValue list(std::uint64_t /*count*/) const { return {}; }
+    NoValue map(std::uint64_t /*count*/) const { return {}; }
+    NoValue string_set(std::uint64_t /*count*/) const { return {}; }
+    NoValue number_set(std::uint64_t /*count*/) const { return {}; }
+    NoValue binary_set(std::uint64_t /*count*/) const { return {}; }
+    NoValue element() const { return {}; }
+    NoValue attribute(std::string_view /*name*/) const { return {}; }
+    void member(const Number& /*number*/) const {}
+    void member(std::string_view /*bytes*/) const {}
+    void end() const {}
 };
 
 Error damage(std::string_view bytes, std::string_view rest) {
@@ -263,32 +217,54 @@ Error damage(std::string_view bytes, std::string_view rest) {
                                     std::to_string(bytes.size())};
 }
 
-}  // namespace
-
-void append_value(std::string& out, const AttributeValue& value) { Encoder{out}.value(value); }
-
-void append_item(std::string& out, const Item& item) {
-    append_u8(out, item_format);
-    append_varint(out, item.size());
-    Encoder{out}.attributes(item);
-}
-
-Result<Item> decode_item(std::string_view bytes) {
+// Returns the size of the item.
+template <typename MapOf>
+Result<std::size_t> parse(std::string_view bytes, const MapOf& map_of) {
     if (bytes.empty() || bytes.front() == '\0') return damage(bytes, bytes);
     if (static_cast<std::uint8_t>(bytes.front()) > item_format) {
         return Error(ErrorCode::newer_format, "a stored item was written by a newer version");
     }
-    Decoder decoder(bytes.substr(1));
+    ItemParser parser(bytes.substr(1));
+    if (!parser.item(map_of) || !parser.done()) return damage(bytes, parser.rest());
+    return parser.size_bytes();
+}
+
+}  // namespace
+
+void append_value(std::string& out, const AttributeValue& value) {
+    ByteWriter writer(out);
+    Encoder{writer}.value(value);
+    writer.flush();
+}
+
+void append_item(std::string& out, const Item& item) {
+    ByteWriter writer(out);
+    append_u8(writer, item_format);
+    append_varint(writer, item.size());
+    Encoder{writer}.attributes(item);
+    writer.flush();
+}
+
+Result<std::size_t> decode_item(std::string_view bytes, Item& item) {
+    const auto builder = [&item](std::uint64_t count) { return MapBuilder(item, count); };
+    return parse(bytes, builder);
+}
+
+Result<std::size_t> measure_item(std::string_view bytes) {
+    return parse(bytes, [](std::uint64_t /*count*/) { return NoValue(); });
+}
+
+Result<Item> decode_item(std::string_view bytes) {
     Item item;
-    if (!decoder.item(item) || !decoder.done()) return damage(bytes, decoder.rest());
+    if (auto size = decode_item(bytes, item); !size) return std::move(size).error();
     return item;
 }
 
 Result<AttributeValue> decode_value(std::string_view bytes) {
-    Decoder decoder(bytes);
+    ItemParser parser(bytes);
     AttributeValue value;
-    if (!decoder.value(value, max_nesting_depth) || !decoder.done()) {
-        return damage(bytes, decoder.rest());
+    if (!parser.value(ValueBuilder{value}, max_nesting_depth) || !parser.done()) {
+        return damage(bytes, parser.rest());
     }
     return value;
 }

@@ -29,5 +29,11 @@ void append_value(std::string& out, const AttributeValue& value);
 //         newer_format  the item was written by a newer version
 Result<Item> decode_item(std::string_view bytes);
 Result<AttributeValue> decode_value(std::string_view bytes);
+// Decodes an item into `item`, which must be empty. Returns size_bytes() of the item. If the result
+// is an error, `item` contains the attributes that were decoded before the damage.
+Result<std::size_t> decode_item(std::string_view bytes, Item& item);
+// Checks the bytes as decode_item() does. Returns size_bytes() of the item, without constructing
+// it.
+Result<std::size_t> measure_item(std::string_view bytes);
 
 }  // namespace rocklock

@@ -86,17 +86,15 @@ Result<void> check_nesting(const AttributeValue& value) {
 }
 
 Result<void> check_key_of_item(const Item& item, const KeyAttribute& part) {
+    const auto* value = item.find(part.name);
+    if (value != nullptr && value->type() == part.type) return check_key_value(*value, part);
     const std::string prefix = "One or more parameter values were invalid: ";
     const std::string name(part.name);
-    const auto* value = item.find(part.name);
     if (value == nullptr)
         return invalid_argument(prefix + "Missing the key " + name + " in the item");
-    if (value->type() != part.type) {
-        return invalid_argument(prefix + "Type mismatch for key " + name +
-                                " expected: " + std::string(to_string(part.type)) +
-                                " actual: " + std::string(to_string(value->type())));
-    }
-    return check_key_value(*value, part);
+    return invalid_argument(prefix + "Type mismatch for key " + name +
+                            " expected: " + std::string(to_string(part.type)) +
+                            " actual: " + std::string(to_string(value->type())));
 }
 
 Result<void> check_key(const AttributeMap& key, std::span<const KeyAttribute> parts) {

@@ -29,12 +29,17 @@ std::string literal(const char (&text)[size]) {
 }
 
 // Checks that decoding `bytes` either fails, or returns an item whose encoding is exactly `bytes`.
+// measure_item() must accept and refuse the same bytes.
 void is_damage_or_itself(const std::string& bytes) {
     const auto decoded = decode_item(bytes);
+    const auto measured = measure_item(bytes);
+    BOOST_TEST(measured.has_value() == decoded.has_value());
     if (decoded) {
         BOOST_TEST((encoded(*decoded) == bytes));
+        BOOST_TEST(measured.value() == size_bytes(*decoded));
         return;
     }
+    BOOST_TEST(measured.error().message == decoded.error().message);
     BOOST_TEST((decoded.error().code == ErrorCode::corrupt ||
                 decoded.error().code == ErrorCode::newer_format));
 }
@@ -66,6 +71,10 @@ BOOST_AUTO_TEST_CASE(is_decoded_to_the_same_value) {
         BOOST_REQUIRE(decoded);
         BOOST_TEST((*decoded == item));
         BOOST_TEST((encoded(*decoded) == bytes));
+        Item into;
+        BOOST_TEST(decode_item(bytes, into).value() == size_bytes(item));
+        BOOST_TEST((into == item));
+        BOOST_TEST(measure_item(bytes).value() == size_bytes(item));
     }
 }
 

@@ -74,6 +74,32 @@ BOOST_AUTO_TEST_CASE(returns_only_items_in_the_range) {
     BOOST_TEST(found("BETWEEN :s AND :t", {{":s", number(-1)}, {":t", number(1)}}) == "-1 0 1");
 }
 
+BOOST_AUTO_TEST_CASE(that_only_counts_ends_its_pages_at_the_same_items) {
+    for (const bool forward : {true, false}) {
+        for (const auto& index :
+             {std::optional<std::string>(), std::optional<std::string>("lidx")}) {
+            auto request = query("pk = :p", {{":p", "a"}});
+            request.forward = forward;
+            request.options.index = index;
+            request.options.limit = 4;
+            request.options.return_capacity = ReturnCapacity::total;
+            for (bool more = true; more;) {
+                request.options.select = std::nullopt;
+                const auto items = service->query(request).value();
+                request.options.select = Select::count;
+                const auto counted = service->query(request).value();
+                BOOST_TEST(counted.items.empty());
+                BOOST_TEST(counted.count == items.count);
+                BOOST_TEST(counted.scanned == items.scanned);
+                BOOST_TEST((counted.last_key == items.last_key));
+                BOOST_TEST(counted.consumed->units == items.consumed->units);
+                request.options.start_key = counted.last_key;
+                more = counted.last_key.has_value();
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(reads_page_by_page_in_both_directions) {
     for (const bool forward : {true, false}) {
         auto request = query("pk = :p AND sk > :s", {{":p", "a"}, {":s", number(0)}});

@@ -111,11 +111,17 @@ Result<void> check_options(const PageOptions& options,
 class PageReader {
 public:
     PageReader(const Snapshot& snapshot, const PagePlan& plan, GuardedRead& guard)
-        : snapshot_(snapshot), plan_(plan), guard_(guard) {}
+        : snapshot_(snapshot),
+          plan_(plan),
+          guard_(guard),
+          only_counts_(plan.options->select == Select::count && !plan.expressions->filter &&
+                       !plan.fetches && !plan.schema->binding) {}
 
     Result<Page> read(const RowRange& range);
 
 private:
+    // Decodes the row. If its attributes are not needed, leaves the item empty.
+    Result<StoredItem> decode(std::string_view row) const;
     void take(Item item);
     Result<void> fetch(Item& item);
     bool is_full() const;
@@ -123,6 +129,8 @@ private:
     const Snapshot& snapshot_;
     const PagePlan& plan_;
     GuardedRead& guard_;
+    // Whether the attributes are needed only for the last key.
+    const bool only_counts_;
     Page page_;
     std::size_t bytes_ = 0;
     // The size of the items that were read to complete entries of an index.
@@ -135,15 +143,19 @@ Result<Page> PageReader::read(const RowRange& range) {
     const auto cursor = range.forward ? snapshot_.scan(family, range.first, range.last)
                                       : snapshot_.scan_back(family, range.first, range.last);
     for (; cursor->valid(); cursor->next()) {
-        auto stored = decode_stored(cursor->value());
+        auto stored = decode(cursor->value());
         if (!stored) return std::move(stored).error();
-        bytes_ += size_bytes(stored->item);
+        bytes_ += stored->bytes;
         ++page_.scanned;
         guard_.see(*plan_.schema, stored->item);
         if (plan_.fetches) {
             if (auto fetched = fetch(stored->item); !fetched) return std::move(fetched).error();
         }
         const bool full = is_full();
+        if (full && only_counts_) {
+            stored = decode_stored(cursor->value());
+            if (!stored) return std::move(stored).error();
+        }
         if (full) page_.last_key = key_of(*plan_.schema, plan_.index, stored->item);
         take(std::move(stored->item));
         if (full) break;
@@ -154,6 +166,10 @@ Result<Page> PageReader::read(const RowRange& range) {
     page_.consumed = report_read(*plan_.schema, plan_.index, plan_.options->return_capacity,
                                  read_units(bytes_, plan_.options->consistent), fetched_units_);
     return std::move(page_);
+}
+
+Result<StoredItem> PageReader::decode(std::string_view row) const {
+    return only_counts_ ? measure_stored(row) : decode_stored(row);
 }
 
 bool PageReader::is_full() const {
@@ -184,9 +200,8 @@ Result<void> PageReader::fetch(Item& item) {
     auto stored = decode_stored(std::string_view(**value));
     if (!stored) return std::move(stored).error();
     item = std::move(stored->item);
-    const std::size_t bytes = size_bytes(item);
-    fetched_bytes_ += bytes;
-    fetched_units_ += read_units(bytes, plan_.options->consistent);
+    fetched_bytes_ += stored->bytes;
+    fetched_units_ += read_units(stored->bytes, plan_.options->consistent);
     return {};
 }
 

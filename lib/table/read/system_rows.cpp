@@ -169,7 +169,7 @@ const SystemRow& SystemRows::at(const std::string& row) const {
 
 std::optional<StoredItem> SystemRows::item_at(const std::string& row) const {
     const auto& item = at(row).item;
-    return item ? std::optional(StoredItem{0, *item, {}}) : std::nullopt;
+    return item ? std::optional(StoredItem{0, *item, {}, size_bytes(*item)}) : std::nullopt;
 }
 
 Result<void> SystemRows::add_terms(const std::string& row, const Snapshot& before,

@@ -172,10 +172,10 @@ Result<bool> RowCounter::walk(Part& part, std::size_t& rows_left) {
             return false;
         }
         --rows_left;
-        const auto row = decode_stored(cursor->value());
+        const auto row = measure_stored(cursor->value());
         if (!row) return Error(row.error());
         ++part.count;
-        part.bytes += static_cast<std::int64_t>(size_bytes(row->item));
+        part.bytes += static_cast<std::int64_t>(row->bytes);
     }
     if (auto status = cursor->status(); !status) return std::move(status).error();
     return true;

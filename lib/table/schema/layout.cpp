@@ -13,10 +13,37 @@ namespace {
 constexpr char writer_mark = 0x40;
 static_assert(writer_mark > item_format);
 
+// Most keys of rows have at most this number of bytes.
+constexpr std::size_t usual_key_bytes = 64;
+
 const AttributeValue& part_of(const Item& item, const AttributeDefinition& part) {
     const auto* value = item.find(part.name);
     ROCKLOCK_ASSERT(value != nullptr && value->type() == part.type);
     return *value;
+}
+
+// `read_item` reads the encoded item into an Item, and returns its size.
+template <typename ReadItem>
+Result<StoredItem> read_stored(std::string_view value, const ReadItem& read_item) {
+    if (value.size() < sizeof(std::uint64_t)) {
+        return Error(ErrorCode::corrupt, "a stored item is shorter than its version");
+    }
+    StoredItem stored;
+    std::string_view rest = value.substr(sizeof(std::uint64_t));
+    if (rest.starts_with(writer_mark)) {
+        Reader reader(rest.substr(1));
+        const auto at = reader.u64();
+        const auto by = reader.string();
+        if (!by) return Error(ErrorCode::corrupt, "the writer of a stored item is damaged");
+        const std::chrono::milliseconds since_1970{static_cast<std::int64_t>(*at)};
+        stored.last_write = LastWrite{std::string(*by), WallTime(since_1970)};
+        rest = reader.rest();
+    }
+    const auto bytes = read_item(rest, stored.item);
+    if (!bytes) return Error(bytes.error());
+    stored.version = version_of(value);
+    stored.bytes = *bytes;
+    return stored;
 }
 
 }  // namespace
@@ -45,6 +72,7 @@ std::string row_prefix(const Schema& schema, const IndexSchema* index) {
 
 std::string row_key(const Schema& schema, const IndexSchema* index, const Item& item) {
     std::string key = row_prefix(schema, index);
+    key.reserve(usual_key_bytes);
     const KeyParts& parts = index ? index->key : schema.key;
     append_partition(key, part_of(item, parts.hash));
     if (parts.range) append_key_value(key, part_of(item, *parts.range));
@@ -74,23 +102,13 @@ std::string encode_stored(const Stamp& stamp, const Item& item) {
 }
 
 Result<StoredItem> decode_stored(std::string_view value) {
-    if (value.size() < sizeof(std::uint64_t)) {
-        return Error(ErrorCode::corrupt, "a stored item is shorter than its version");
-    }
-    std::string_view rest = value.substr(sizeof(std::uint64_t));
-    std::optional<LastWrite> last_write;
-    if (rest.starts_with(writer_mark)) {
-        Reader reader(rest.substr(1));
-        const auto at = reader.u64();
-        const auto by = reader.string();
-        if (!by) return Error(ErrorCode::corrupt, "the writer of a stored item is damaged");
-        const std::chrono::milliseconds since_1970{static_cast<std::int64_t>(*at)};
-        last_write = LastWrite{std::string(*by), WallTime(since_1970)};
-        rest = reader.rest();
-    }
-    auto item = decode_item(rest);
-    if (!item) return std::move(item).error();
-    return StoredItem{version_of(value), *std::move(item), std::move(last_write)};
+    return read_stored(value,
+                       [](std::string_view bytes, Item& item) { return decode_item(bytes, item); });
+}
+
+Result<StoredItem> measure_stored(std::string_view value) {
+    return read_stored(value,
+                       [](std::string_view bytes, Item& /*item*/) { return measure_item(bytes); });
 }
 
 Result<std::optional<StoredItem>> decode_stored(const std::optional<std::string>& value) {

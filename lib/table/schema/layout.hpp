@@ -43,6 +43,8 @@ struct StoredItem {
     std::uint64_t version = 0;
     Item item;
     std::optional<LastWrite> last_write{};
+    // size_bytes() of the item.
+    std::size_t bytes = 0;
 };
 
 // The metadata that is stored with an item.
@@ -55,6 +57,8 @@ std::string encode_stored(std::uint64_t version, const Item& item);
 std::string encode_stored(const Stamp& stamp, const Item& item);
 // Errors: corrupt, newer_format
 Result<StoredItem> decode_stored(std::string_view value);
+// As decode_stored(), but leaves the item empty. `bytes` is set.
+Result<StoredItem> measure_stored(std::string_view value);
 Result<std::optional<StoredItem>> decode_stored(const std::optional<std::string>& value);
 
 }  // namespace rocklock::table

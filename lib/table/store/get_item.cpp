@@ -18,7 +18,7 @@ GetAnswer answer_of(const GetItem& request, const ReadGet& read, std::optional<S
         const auto& projection = read.expressions.projection;
         answer.version = stored->version;
         answer.last_write = std::move(stored->last_write);
-        bytes = size_bytes(stored->item);
+        bytes = stored->bytes;
         answer.item =
             projection ? expression::project(*projection, stored->item) : std::move(stored->item);
     }

@@ -64,7 +64,7 @@ bool TableStore::Pending::decide() {
     if (!plan || store_.retry_queue_.is_contended({RetryQueue::index_of(plan->row)})) return false;
     const auto found = store_.storage_.get_cached(Family::items, plan->row, small_row_bytes);
     if (!found.is_known) return false;
-    const auto current = decode_stored(found.value);
+    const auto current = decode_current(*plan, found.value);
     if (!current) return false;
     const auto version = store_.versions_.next();
     if (!version) return false;

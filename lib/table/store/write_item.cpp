@@ -83,7 +83,9 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
             const auto snapshot = storage_.snapshot();
             return keep_instead(draft_moment(*snapshot), kept_of(*plan, std::move(late)), refused);
         }
-        const auto current = read_row(plan->row);
+        const auto value = storage_.get(Family::items, plan->row);
+        if (!value) return Error(value.error());
+        const auto current = decode_current(*plan, *value);
         if (!current) return Error(current.error());
         // Taken after the read, so that it is greater than the version of the item.
         const auto version = versions_.next();

@@ -59,9 +59,13 @@ void note_writer(DraftAccess writer, std::vector<DraftAccess>& writers) {
 
 Result<std::optional<StoredItem>> read_current(const PlannedWrite& plan,
                                                const WriteMoment& moment) {
-    static const SystemRows none(nullptr);
-    const SystemRows& system = moment.system != nullptr ? *moment.system : none;
-    return read_item(moment.snapshot, system, *plan.schema, plan.row);
+    if (plan.schema->is_system()) {
+        ROCKLOCK_ASSERT(moment.system != nullptr);
+        return moment.system->item_at(plan.row);
+    }
+    auto value = moment.snapshot.get(Family::items, plan.row);
+    if (!value) return std::move(value).error();
+    return decode_current(plan, *value);
 }
 
 // Decides one write. `all` already has an empty reason for it.

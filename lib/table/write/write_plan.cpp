@@ -84,29 +84,37 @@ Error other_version(const WriteItem& request, const std::optional<StoredItem>& c
     return error;
 }
 
-// Returns the item after the write, or none if there will be no item.
-Result<std::optional<Item>> item_after(const PlannedWrite& plan,
-                                       const std::optional<StoredItem>& current) {
+// Returns whether the decision or its answer depends on attributes of the current item.
+bool needs_current_item(const PlannedWrite& plan) {
     const WriteItem& request = *plan.read->request;
-    if (request.kind == Kind::put) return std::optional(request.item);
-    if (request.kind == Kind::remove) return std::optional<Item>();
+    const bool replaces = request.kind == Kind::put || request.kind == Kind::remove;
+    return !replaces || plan.read->expressions.condition ||
+           request.return_values != ReturnValues::none || request.return_item_on_failure ||
+           !plan.schema->indexes.empty();
+}
+
+// Returns the item after the write, or null if there will be no item. An updated item is
+// constructed in `updated`.
+Result<const Item*> item_after(const PlannedWrite& plan, const std::optional<StoredItem>& current,
+                               std::optional<Item>& updated) {
+    const WriteItem& request = *plan.read->request;
+    const Item* const before = current ? &current->item : nullptr;
+    const Item* const none = nullptr;
+    if (request.kind == Kind::put) return &request.item;
+    if (request.kind == Kind::remove) return none;
     const auto& update = plan.read->expressions.update;
-    if (request.kind == Kind::check || (!update && current)) {
-        return current ? std::optional(current->item) : std::nullopt;
-    }
-    if (!update) return std::optional(request.item);
-    if (!current && expression::only_takes_away(*update)) return std::optional<Item>();
-    const Item& base = current ? current->item : request.item;
-    auto item = expression::apply(*update, base, current.has_value());
+    if (request.kind == Kind::check || (!update && current)) return before;
+    if (!update) return &request.item;
+    if (!current && expression::only_takes_away(*update)) return none;
+    auto item = expression::apply(*update, before ? *before : request.item, current.has_value());
     if (!item) return std::move(item).error();
     if (auto checked = check_item(*item, ItemWrite::update); !checked) {
         return std::move(checked).error();
     }
-    const Item* before = current ? &current->item : nullptr;
     if (auto checked = check_index_keys(*plan.schema, *item, before); !checked) {
         return std::move(checked).error();
     }
-    return std::optional(*std::move(item));
+    return &updated.emplace(*std::move(item));
 }
 
 // Returns the requested attributes of the old or new item, or nullopt if there are none.
@@ -154,6 +162,15 @@ Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema) {
     return PlannedWrite{&read, std::move(schema), std::move(row)};
 }
 
+Result<std::optional<StoredItem>> decode_current(const PlannedWrite& plan,
+                                                 const std::optional<std::string>& value) {
+    if (!value) return std::optional<StoredItem>();
+    const std::string_view bytes(*value);
+    auto stored = needs_current_item(plan) ? decode_stored(bytes) : measure_stored(bytes);
+    if (!stored) return std::move(stored).error();
+    return std::optional(*std::move(stored));
+}
+
 Result<DecidedWrite> decide_write(const PlannedWrite& plan,
                                   const std::optional<StoredItem>& current, const Stamp& stamp) {
     static const Item no_item;
@@ -168,13 +185,14 @@ Result<DecidedWrite> decide_write(const PlannedWrite& plan,
     if (condition && !expression::holds(*condition, before ? *before : no_item)) {
         return failed_condition(request, current);
     }
-    auto item = item_after(plan, current);
-    if (!item) return std::move(item).error();
-    const Item* after = *item ? &**item : nullptr;
+    std::optional<Item> updated;
+    const auto written = item_after(plan, current, updated);
+    if (!written) return Error(written.error());
+    const Item* after = *written;
 
     DecidedWrite decided;
     const bool writes = request.kind != Kind::check && (before || after);
-    const std::size_t old_bytes = before ? size_bytes(*before) : 0;
+    const std::size_t old_bytes = before ? current->bytes : 0;
     const std::size_t bytes = after ? size_bytes(*after) : 0;
     IndexUnits index_units;
     if (writes) {
@@ -218,7 +236,7 @@ void add_removal(const Schema& schema, const std::string& row, const StoredItem&
     RowChanges changes;
     changes.writes.push_back({Family::items, row, std::nullopt});
     changes.count_changes.push_back(
-        {schema.item_counts, -1, -static_cast<std::int64_t>(size_bytes(current.item))});
+        {schema.item_counts, -1, -static_cast<std::int64_t>(current.bytes)});
     change_entries(schema, &current.item, nullptr, current.version, changes);
     append(std::move(changes), decision);
     decision.batch.preconditions.push_back({Family::items, row, current.version});

@@ -137,6 +137,8 @@ public:
     ROCKLOCK_API friend bool operator==(const AttributeMap& left, const AttributeMap& right);
 
 private:
+    friend class AttributeMapAccess;
+
     std::vector<Attribute> attributes_;
 };
 
