@@ -29,11 +29,16 @@ constexpr int bit_width(Uint128 value) {
                                       : std::bit_width(low_half(value)));
 }
 
-// Returns the number of decimal digits. Returns 0 for the value 0.
+// Return the number of decimal digits. Return 0 for the value 0.
 constexpr int digit_count(Uint128 value) {
     // 1233 / 4096 approximates log10(2), with sufficient precision for 128 bits.
     const auto estimate = static_cast<std::size_t>(bit_width(value) * 1233 >> 12);
     return static_cast<int>(estimate) + (value >= powers_of_ten[estimate] ? 1 : 0);
+}
+
+constexpr int digit_count(std::uint64_t value) {
+    const auto estimate = static_cast<std::size_t>(std::bit_width(value) * 1233 >> 12);
+    return static_cast<int>(estimate) + (value >= low_half(powers_of_ten[estimate]) ? 1 : 0);
 }
 
 // Removes the trailing zeros and returns their number. The value must not be 0.

@@ -1,5 +1,7 @@
 #include <rocklock/items/number.hpp>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "item/decimal.hpp"
@@ -41,7 +43,9 @@ Parts make_parts(bool negative, Uint128 coefficient, std::int64_t exponent) {
 
 // Returns the decimal exponent of the first digit.
 int magnitude_of(const Parts& parts) {
-    return parts.exponent + digit_count(coefficient_of(parts)) - 1;
+    const int digits =
+        parts.high == 0 ? digit_count(parts.low) : digit_count(coefficient_of(parts));
+    return parts.exponent + digits - 1;
 }
 
 // Parses the text of a number.
@@ -193,24 +197,30 @@ std::string Number::to_string() const {
 }
 
 void Number::append_to(std::string& out) const {
+    std::array<char, max_text_size> text;
+    const char* const end = write_to(text.data());
+    out.append(text.data(), static_cast<std::size_t>(end - text.data()));
+}
+
+char* Number::write_to(char* out) const {
     const DigitText digits(coefficient_of(parts_));
-    if (parts_.negative) out += '-';
+    const std::string_view all(digits.text, digits.size);
+    if (parts_.negative) *out++ = '-';
     if (parts_.exponent >= 0) {
-        out.append(digits.text, digits.size);
-        out.append(static_cast<std::size_t>(parts_.exponent), '0');
-        return;
+        out = std::copy(all.begin(), all.end(), out);
+        return std::fill_n(out, parts_.exponent, '0');
     }
     const auto fraction = static_cast<std::size_t>(-parts_.exponent);
-    if (fraction < digits.size) {
-        const auto whole = digits.size - fraction;
-        out.append(digits.text, whole);
-        out += '.';
-        out.append(digits.text + whole, fraction);
-        return;
+    if (fraction < all.size()) {
+        const auto point = all.end() - static_cast<std::ptrdiff_t>(fraction);
+        out = std::copy(all.begin(), point, out);
+        *out++ = '.';
+        return std::copy(point, all.end(), out);
     }
-    out += "0.";
-    out.append(fraction - digits.size, '0');
-    out.append(digits.text, digits.size);
+    *out++ = '0';
+    *out++ = '.';
+    out = std::fill_n(out, fraction - all.size(), '0');
+    return std::copy(all.begin(), all.end(), out);
 }
 
 Number Number::operator-() const noexcept {

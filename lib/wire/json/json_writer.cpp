@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 
 #include "base/base64.hpp"
+#include "wire/json/eight_bytes.hpp"
 
 namespace rocklock {
 namespace {
@@ -30,50 +32,60 @@ std::size_t plain_length(std::string_view text, std::size_t from) {
     return end - from;
 }
 
+// Returns 0 if none of the eight bytes at `text` needs an escape.
+std::uint64_t special_bytes(const char* text) {
+    using namespace eight_bytes;
+    const auto bytes = load(text);
+    const auto special =
+        below(bytes, 0x20) | equal(bytes, '"') | equal(bytes, '\\') | equal(bytes, 0x7F);
+    return special & ~bytes & high_bits;
+}
+
+// Returns whether no byte needs an escape. Compares eight bytes at a time.
+bool is_plain_text(std::string_view text) {
+    constexpr std::size_t step = 8;
+    if (text.size() < step) return plain_length(text, 0) == text.size();
+    // The last step can overlap the step before it.
+    const std::size_t last = text.size() - step;
+    std::uint64_t special = special_bytes(text.data() + last);
+    for (std::size_t from = 0; from < last; from += step) {
+        special |= special_bytes(text.data() + from);
+    }
+    return special == 0;
+}
+
 }  // namespace
 
 void JsonWriter::key(std::string_view name) {
-    if (name.size() <= short_bytes) {
-        quote_short(name, true);
-    } else {
-        separate();
-        quote(name);
-        text_ += ':';
-    }
+    quote(name, true);
+    append(':');
     comma_ = false;
 }
 
 void JsonWriter::foreign_key(std::string_view name) {
-    if (name.size() <= short_bytes && plain_length(name, 0) == name.size()) {
-        quote_short(name, true);
-    } else {
-        separate();
-        quote(name);
-        text_ += ':';
-    }
+    quote(name, is_plain_text(name));
+    append(':');
     comma_ = false;
 }
 
-void JsonWriter::string(std::string_view text) {
-    if (text.size() <= short_bytes && plain_length(text, 0) == text.size()) {
-        return quote_short(text, false);
-    }
-    separate();
-    quote(text);
-}
+void JsonWriter::string(std::string_view text) { quote(text, is_plain_text(text)); }
 
 void JsonWriter::decimal_string(const Number& number) {
     separate();
-    text_ += '"';
-    number.append_to(text_);
-    text_ += '"';
+    append('"');
+    const auto begin = used_;
+    const char* const end = number.write_to(room(Number::max_text_size));
+    used_ = begin + static_cast<std::size_t>(end - (text_.data() + begin));
+    append('"');
 }
 
 void JsonWriter::base64_string(std::string_view bytes) {
     separate();
-    text_ += '"';
-    append_base64(text_, bytes);
-    text_ += '"';
+    append('"');
+    std::string text;
+    append_base64(text, bytes);
+    append(text);
+    append('"');
 }
 
 void JsonWriter::number(double value) {
@@ -82,82 +94,61 @@ void JsonWriter::number(double value) {
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
                                    std::chars_format::fixed);
     const std::string_view text(digits.data(), static_cast<std::size_t>(end.ptr - digits.data()));
-    text_ += text;
-    if (text.find('.') == std::string_view::npos) text_ += ".0";
+    append(text);
+    if (text.find('.') == std::string_view::npos) append(std::string_view(".0"));
 }
 
 void JsonWriter::boolean(bool value) {
     separate();
-    text_ += value ? "true" : "false";
+    append(std::string_view(value ? "true" : "false"));
 }
 
 void JsonWriter::null() {
     separate();
-    text_ += "null";
+    append(std::string_view("null"));
 }
 
-void JsonWriter::separate() {
-    if (comma_) text_ += ',';
-    comma_ = true;
-}
+void JsonWriter::grow(std::size_t size) { text_.resize(std::max(used_ + size, 2 * text_.size())); }
 
-void JsonWriter::open(char bracket) {
-    separate();
-    text_ += bracket;
-    comma_ = false;
-}
-
-void JsonWriter::close(char bracket) {
-    text_ += bracket;
-    comma_ = true;
-}
-
-// Appends everything at once, which is faster than character by character.
-void JsonWriter::quote_short(std::string_view text, bool is_key) {
-    std::array<char, short_bytes + 4> buffer;
-    char* end = buffer.data();
+void JsonWriter::quote(std::string_view text, bool is_plain) {
+    if (!is_plain) return quote_with_escapes(text);
+    char* end = room(text.size() + (comma_ ? 3 : 2));
     if (comma_) *end++ = ',';
     *end++ = '"';
-    end = std::copy(text.begin(), text.end(), end);
-    *end++ = '"';
-    if (is_key) *end++ = ':';
-    text_.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+    if (!text.empty()) std::memcpy(end, text.data(), text.size());
+    end[text.size()] = '"';
     comma_ = true;
 }
 
-void JsonWriter::quote(std::string_view text) {
-    text_ += '"';
+void JsonWriter::quote_with_escapes(std::string_view text) {
+    separate();
+    append('"');
     for (std::size_t i = 0;; ++i) {
         const auto length = plain_length(text, i);
-        text_.append(text, i, length);
+        append(text.substr(i, length));
         i += length;
         if (i == text.size()) break;
         escape(static_cast<unsigned char>(text[i]));
     }
-    text_ += '"';
+    append('"');
 }
 
 void JsonWriter::escape(unsigned char byte) {
     switch (byte) {
         case '"':
-            text_ += "\\\"";
-            break;
+            return append("\\\"");
         case '\\':
-            text_ += "\\\\";
-            break;
+            return append("\\\\");
         case '\n':
-            text_ += "\\n";
-            break;
+            return append("\\n");
         case '\r':
-            text_ += "\\r";
-            break;
+            return append("\\r");
         case '\t':
-            text_ += "\\t";
-            break;
+            return append("\\t");
         default:
-            text_ += "\\u00";
-            text_ += hex[byte >> 4];
-            text_ += hex[byte & 0xF];
+            append(std::string_view("\\u00"));
+            append(hex[byte >> 4]);
+            append(hex[byte & 0xF]);
     }
 }
 

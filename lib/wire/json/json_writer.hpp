@@ -10,8 +10,12 @@
 // begin.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +26,7 @@ namespace rocklock {
 
 class JsonWriter {
 public:
-    JsonWriter() { text_.reserve(usual_bytes); }
+    JsonWriter() : text_(usual_bytes, '\0') {}
 
     void begin_object() { open('{'); }
     void end_object() { close('}'); }
@@ -40,32 +44,63 @@ public:
     void base64_string(std::string_view bytes);
     template <std::integral Number>
     void number(Number value) {
+        std::array<char, 24> digits;
+        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
         separate();
-        text_ += std::to_string(value);
+        append({digits.data(), static_cast<std::size_t>(end - digits.data())});
     }
     // Always writes a decimal point, as in 2.0 and 0.5.
     void number(double value);
     void boolean(bool value);
     void null();
 
-    const std::string& text() const { return text_; }
-    std::string take() { return std::move(text_); }
+    // Returns a view that is valid until the next call of another function.
+    std::string_view text() const { return {text_.data(), used_}; }
+    std::string take() {
+        text_.resize(used_);
+        used_ = 0;
+        return std::move(text_);
+    }
 
 private:
     // Most responses have at most this number of bytes.
     static constexpr std::size_t usual_bytes = 256;
-    static constexpr std::size_t short_bytes = 60;
 
-    void separate();
-    void open(char bracket);
-    void close(char bracket);
-    void quote(std::string_view text);
-    // Appends the separator, then `text` in quotes, and then a colon if `text` is a key. `text`
-    // must have at most `short_bytes` bytes and need no escapes.
-    void quote_short(std::string_view text, bool is_key);
+    // Returns space for this number of bytes at the end of the text.
+    char* room(std::size_t size) {
+        if (size > text_.size() - used_) grow(size);
+        char* const at = text_.data() + used_;
+        used_ += size;
+        return at;
+    }
+    void grow(std::size_t size);
+    void append(std::string_view text) {
+        if (!text.empty()) std::memcpy(room(text.size()), text.data(), text.size());
+    }
+    void append(char byte) { *room(1) = byte; }
+
+    void separate() {
+        if (comma_) append(',');
+        comma_ = true;
+    }
+    void open(char bracket) {
+        separate();
+        append(bracket);
+        comma_ = false;
+    }
+    void close(char bracket) {
+        append(bracket);
+        comma_ = true;
+    }
+    // Appends the separator, and `text` in quotes. Inserts escapes unless `is_plain` is true.
+    void quote(std::string_view text, bool is_plain);
+    void quote_with_escapes(std::string_view text);
     void escape(unsigned char byte);
 
+    // The text is the first `used_` bytes. The space after it is written with fewer instructions
+    // than an append to a std::string takes.
     std::string text_;
+    std::size_t used_ = 0;
     bool comma_ = false;
 };
 

@@ -62,6 +62,9 @@ public:
     void append_to(std::string& out) const;
     // The maximum size of the result of to_string(): a sign, "0." and 167 digits.
     static constexpr std::size_t max_text_size = 170;
+    // Writes to_string() to `out`, which must have space for max_text_size bytes. Returns the end
+    // of the text.
+    char* write_to(char* out) const;
 
     bool is_zero() const noexcept { return (parts_.high | parts_.low) == 0; }
     bool is_negative() const noexcept { return parts_.negative; }
