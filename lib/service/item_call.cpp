@@ -51,7 +51,7 @@ std::optional<PackingFault> ItemCall::unpack() {
     if (coding.empty() || equal_ignoring_case(coding, "identity")) return std::nullopt;
     if (!equal_ignoring_case(coding, "gzip")) return PackingFault::unknown_coding;
     // A packed body is not simple, so it has not been parsed yet.
-    ROCKLOCK_ASSERT(!body_);
+    ROCKLOCK_ASSERT(!body_ && !call_);
     auto unpacked = unpack_gzip(request_.body, max_request_body);
     if (!unpacked) return PackingFault::damaged;
     if (unpacked->too_long) return PackingFault::too_long;
@@ -60,16 +60,18 @@ std::optional<PackingFault> ItemCall::unpack() {
     return std::nullopt;
 }
 
-const Result<TableBody>& ItemCall::body() {
+const Error* ItemCall::body_error() {
+    if (!call_ && !body_ && operation_ != nullptr) {
+        if (auto usual = read_usual_call(*operation_, request_.body)) call_ = *std::move(usual);
+    }
+    if (call_) return nullptr;
     if (!body_) body_ = TableBody::parse(request_.body);
-    return *body_;
+    return *body_ ? nullptr : &body_->error();
 }
 
 Result<TableCall>& ItemCall::call() {
-    if (!call_) {
-        ROCKLOCK_ASSERT(operation_ != nullptr && body().has_value());
-        call_ = read_table_call(*operation_, *body());
-    }
+    ROCKLOCK_ASSERT(operation_ != nullptr && body_error() == nullptr);
+    if (!call_) call_ = read_table_call(*operation_, **body_);
     return *call_;
 }
 

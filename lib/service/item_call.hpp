@@ -58,11 +58,11 @@ public:
     // Decompresses the body if it is compressed. If the decompression fails, returns the reason.
     std::optional<PackingFault> unpack();
 
-    // Returns the body as JSON. Errors: malformed if it is not JSON.
-    const Result<TableBody>& body();
+    // Parses the body. Returns null, or the error `malformed` if the body is not JSON.
+    const Error* body_error();
 
-    // Returns the typed request. Requires that operation() is not null and that body() has
-    // succeeded. The errors are those of read_table_call().
+    // Returns the typed request. Requires that operation() is not null and that body_error()
+    // returns null. The errors are those of read_table_call().
     Result<TableCall>& call();
 
 private:
@@ -72,6 +72,7 @@ private:
     bool is_frame_;
     bool signature_checked_ = false;
     std::optional<SignatureProblem> signature_problem_;
+    // Not set if `call_` was read without it.
     std::optional<Result<TableBody>> body_;
     std::optional<Result<TableCall>> call_;
     AnswerRoom room_;

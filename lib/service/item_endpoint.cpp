@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -73,24 +74,33 @@ std::string shown_target(std::string_view target) {
     return shown;
 }
 
-ServiceAnswer with_headers(int status, std::string body) {
+void append_number(std::string& out, std::uint64_t number) {
+    std::array<char, 20> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    out.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
+}
+
+ServiceAnswer with_headers(int status, std::string body,
+                           std::optional<std::uint64_t> version = std::nullopt) {
     std::string headers;
-    // Space for both headers and a version.
+    // Space for all headers.
     headers.reserve(160);
     headers += "x-amzn-RequestId: ";
     append_request_id(headers);
     headers += "\r\nx-amz-crc32: ";
-    headers += std::to_string(crc32_of(body));
+    append_number(headers, crc32_of(body));
+    if (version) {
+        headers += "\r\nx-rocklock-version: ";
+        append_number(headers, *version);
+    }
     headers += "\r\n";
     return {status, json_type, std::move(headers), std::move(body), std::nullopt};
 }
 
 ServiceAnswer with_headers(TableAnswer answer) {
-    auto response = with_headers(answer.refused ? 400 : 200, std::move(answer.body));
+    auto response =
+        with_headers(answer.refused ? 400 : 200, std::move(answer.body), answer.version);
     response.refused = answer.refused;
-    if (answer.version) {
-        response.more_headers += "x-rocklock-version: " + std::to_string(*answer.version) + "\r\n";
-    }
     return response;
 }
 
@@ -183,7 +193,7 @@ ServiceAnswer answer_table_request(ItemCall& call, TableService& tables, LockSer
         return {404, "text/plain", {}, "<UnknownOperationException/>\n", ErrorCode::malformed};
     }
     if (const auto fault = call.unpack()) return packing_answer(*fault);
-    if (!call.body()) return error_answer(call.body().error(), {});
+    if (const Error* const error = call.body_error()) return error_answer(*error, {});
     if (call.operation() == nullptr) return unknown_operation_answer(call.request().operation);
     if (const auto& problem = call.signature_problem()) {
         return service_error(problem->name, problem->message);
@@ -210,7 +220,7 @@ ServiceAnswer answer_table_request(ServiceRequest request, TableService& tables,
 
 std::optional<ServiceAnswer> answer_from_cache(ItemCall& call, TableService& tables) {
     if (call.operation_name() != "GetItem" || !call.is_simple()) return std::nullopt;
-    if (!call.body() || !call.call()) return std::nullopt;
+    if (call.body_error() != nullptr || !call.call()) return std::nullopt;
     auto answer = call.call()->answer_from_cache(tables);
     if (!answer || !*answer) return std::nullopt;
     return with_headers(**std::move(answer));
@@ -221,7 +231,7 @@ namespace {
 // Returns null if the call must be executed by answer_table_request().
 std::unique_ptr<PendingWrite> begin_write(ItemCall& call, TableService& tables) {
     if (!is_write_of_one_item(call.operation_name()) || !call.is_simple()) return nullptr;
-    if (!call.body() || !call.call()) return nullptr;
+    if (call.body_error() != nullptr || !call.call()) return nullptr;
     const auto check = answer_check(call);
     const table::AnswerLimit limit(check);
     return call.call()->begin_write(tables);

@@ -420,6 +420,17 @@ Result<TableCall> read_table_call(const TableOperation& operation, const TableBo
     return call;
 }
 
+std::optional<TableCall> read_usual_call(const TableOperation& operation, std::string_view body) {
+    if (operation.name == "GetItem") {
+        if (auto get = table_json::read_usual_get(body)) return TableCall(*std::move(get));
+    } else if (operation.name == "PutItem" || operation.name == "DeleteItem") {
+        const auto kind = operation.name == "PutItem" ? Kind::put : Kind::remove;
+        if (auto write = table_json::read_usual_write(body, kind))
+            return TableCall(*std::move(write));
+    }
+    return std::nullopt;
+}
+
 Result<TableAnswer> TableCall::operator()(TableService& tables, const TableGuards& guards) {
     if (auto* get = std::get_if<std::unique_ptr<GetItem>>(&request_)) {
         show_guards(guards, **get);

@@ -122,6 +122,11 @@ bool is_write_of_one_item(std::string_view operation);
 //         invalid_argument  a member is not permitted, regardless of the table
 Result<TableCall> read_table_call(const TableOperation& operation, const TableBody& body);
 
+// Reads the usual requests for one item from the text of their bodies, with fewer instructions than
+// TableBody::parse() and read_table_call() take. Returns nullopt for all other requests, and if the
+// request has a fault; these functions must then read it.
+std::optional<TableCall> read_usual_call(const TableOperation& operation, std::string_view body);
+
 // Returns the response to a write that TableCall::begin_write() began.
 Result<TableAnswer> write_answer_of(Result<WriteAnswer> answer);
 

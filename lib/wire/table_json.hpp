@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocklock/items/table.hpp>
@@ -48,6 +49,11 @@ WriteItem read_write(const MemberReader& json, WriteItem::Kind kind);
 // Reads an action of a transaction.
 WriteItem read_action(const MemberReader& json, WriteItem::Kind kind);
 GetItem read_get(const MemberReader& json);
+// Read the usual requests from their text; see read_usual_item_body(). Return nullopt for all other
+// requests. Otherwise, the result is equal to that of read_get() or read_write(). `kind` must be
+// `put` or `remove`.
+std::optional<GetItem> read_usual_get(std::string_view body);
+std::optional<WriteItem> read_usual_write(std::string_view body, WriteItem::Kind kind);
 void write_answer(JsonWriter& json, const WriteAnswer& answer);
 void write_answer(JsonWriter& json, const GetAnswer& answer);
 

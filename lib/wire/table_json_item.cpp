@@ -1,6 +1,10 @@
+#include <utility>
+
+#include "base/assert.hpp"
 #include "expression/request.hpp"
 #include "wire/json/attribute_json.hpp"
 #include "wire/json/expression_json.hpp"
+#include "wire/json/item_body.hpp"
 #include "wire/table_json.hpp"
 
 namespace rocklock::table_json {
@@ -49,6 +53,27 @@ WriteItem read_write(const MemberReader& json, Kind kind) {
     request.return_values = json.word("ReturnValues", return_words).value_or(ReturnValues::none);
     request.return_capacity = read_return_capacity(json);
     request.return_collection_metrics = read_return_metrics(json);
+    return request;
+}
+
+std::optional<GetItem> read_usual_get(std::string_view body) {
+    auto read = read_usual_item_body(body, "Key", true);
+    if (!read) return std::nullopt;
+    GetItem request;
+    request.table = std::move(read->table);
+    request.key = std::move(read->attributes);
+    request.consistent = read->consistent;
+    return request;
+}
+
+std::optional<WriteItem> read_usual_write(std::string_view body, Kind kind) {
+    ROCKLOCK_ASSERT(kind == Kind::put || kind == Kind::remove);
+    auto read = read_usual_item_body(body, kind == Kind::put ? "Item" : "Key", false);
+    if (!read) return std::nullopt;
+    WriteItem request;
+    request.kind = kind;
+    request.table = std::move(read->table);
+    request.item = std::move(read->attributes);
     return request;
 }
 

@@ -46,10 +46,17 @@ struct Tables {
     std::unique_ptr<Storage> storage = testing::make_test_store(clock);
     std::unique_ptr<TableService> service = open_tables(*storage, clock).value();
 
+    // Reads the request as the daemon does: directly if possible.
+    static Result<TableCall> read_call(const TableOperation& operation, const std::string& request,
+                                       const TableBody& body) {
+        if (auto usual = read_usual_call(operation, request)) return *std::move(usual);
+        return read_table_call(operation, body);
+    }
+
     Played play(const std::string& operation, const std::string& request) const {
         const auto body = TableBody::parse(request);
         if (!body) return {true, parsed(write_table_error(body.error()))};
-        auto call = read_table_call(*find_table_operation(operation), *body);
+        auto call = read_call(*find_table_operation(operation), request, *body);
         if (!call) return {true, parsed(write_table_error(call.error()))};
         const auto answer = (*call)(*service, {});
         if (!answer) return {true, parsed(write_table_error(answer.error()))};
