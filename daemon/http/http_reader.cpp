@@ -8,6 +8,8 @@
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 
+#include "daemon/http/usual_request.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -181,8 +183,18 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
     std::size_t used = 0;
     std::optional<HttpProblem> problem;
     while (used < input.size() && wanted()) {
-        if (!parser_) parser_ = std::make_unique<Parser>();
         const auto rest = input.substr(used);
+        if (!parser_) {
+            HttpRequest usual;
+            if (const auto size = read_usual_request(rest, usual)) {
+                used += *size;
+                parsed_bytes_ += *size;
+                taken_bytes_ = parsed_bytes_;
+                take(std::move(usual));
+                continue;
+            }
+            parser_ = std::make_unique<Parser>();
+        }
         const bool in_header = !parser_->is_header_done();
         if (!in_header && parser_->chunked() && rest.size() < min_end_of_chunks) break;
         ErrorValue error;

@@ -1,8 +1,15 @@
 #include "daemon/http/http_reader.hpp"
 
+#include <random>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+
+#include "daemon/http/usual_request.hpp"
 
 using rocklock::HttpReader;
 using rocklock::HttpRequest;
@@ -24,9 +31,118 @@ struct Reading {
     }
 };
 
+const std::string of_an_sdk =
+    "POST / HTTP/1.1\r\nHost: localhost:8000\r\nAccept-Encoding: identity\r\n"
+    "X-Amz-Target: DynamoDB_20120810.GetItem\r\nContent-Type: application/x-amz-json-1.0\r\n"
+    "User-Agent: Boto3/1.26 md/Botocore#1.29\r\nX-Amz-Date: 20260101T000000Z\r\n"
+    "Authorization: AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host, Signature=0123\r\n"
+    "amz-sdk-invocation-id: 1\r\namz-sdk-request: attempt=1\r\nconnection: keep-alive\r\n"
+    "Content-Length: 5\r\n\r\n{\"a\"}";
+
+// The members that are read from the bytes.
+auto members_of(const HttpRequest& request) {
+    return std::tuple(request.method, request.target, request.operation, request.host,
+                      request.content_type, request.content_encoding, request.authorization,
+                      request.date, request.amz_date, request.lock_headers, request.body,
+                      request.origin, request.accept, request.last_event_id, request.fetch_site,
+                      request.fetch_mode, request.fetch_dest, request.keep_alive);
+}
+
+// Checks that the direct reader refuses the bytes or reads them as the general parser does, which
+// is used because the first byte arrives alone. Returns whether the direct reader accepts the
+// bytes.
+bool is_read_alike(const std::string& bytes) {
+    HttpRequest usual;
+    const auto size = rocklock::read_usual_request(bytes, usual);
+    if (!size) return false;
+    Reading general;
+    general.most = 1;
+    BOOST_TEST(!general.receive(bytes.substr(0, 1)).has_value());
+    BOOST_TEST(!general.receive(bytes.substr(1)).has_value(), bytes);
+    BOOST_TEST(general.reader.taken_bytes() == *size, bytes);
+    BOOST_TEST_REQUIRE(general.requests.size() == 1U, bytes);
+    BOOST_TEST((members_of(general.requests[0]) == members_of(usual)), bytes);
+    Reading whole;
+    whole.most = 1;
+    BOOST_TEST(!whole.receive(bytes).has_value());
+    BOOST_TEST(whole.reader.taken_bytes() == *size);
+    BOOST_TEST_REQUIRE(whole.requests.size() == 1U);
+    BOOST_TEST((members_of(whole.requests[0]) == members_of(usual)));
+    return true;
+}
+
+std::string replaced(std::string text, const std::string& part, const std::string& by) {
+    const auto at = text.find(part);
+    BOOST_TEST_REQUIRE(at != std::string::npos);
+    return text.replace(at, part.size(), by);
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(an_http_reader)
+
+BOOST_AUTO_TEST_CASE(reads_the_usual_requests_of_sdks_directly) {
+    for (const std::string& bytes :
+         {one, of_an_sdk, of_an_sdk + "POS", of_an_sdk + of_an_sdk,
+          replaced(of_an_sdk, "POST /", "POST /a?b=%20"), replaced(of_an_sdk, "Host: ", "hOST:"),
+          replaced(replaced(of_an_sdk, "Content-Length: 5", "Content-Length: 0"), "{\"a\"}", "")}) {
+        BOOST_TEST(is_read_alike(bytes), bytes);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(leaves_other_requests_to_the_general_parser) {
+    for (const std::string& bytes : {
+             replaced(of_an_sdk, "POST", "GET"),
+             replaced(of_an_sdk, "/1.1", "/1.0"),
+             replaced(of_an_sdk, "POST /", "POST *"),
+             replaced(of_an_sdk, " HTTP", "  HTTP"),
+             replaced(of_an_sdk, "keep-alive", "close"),
+             replaced(of_an_sdk, "Content-Length: 5", "Content-Length: 6"),
+             replaced(of_an_sdk, "Content-Length: 5", "Content-Length: x"),
+             replaced(of_an_sdk, "Content-Length: 5\r\n", ""),
+             replaced(of_an_sdk, "Content-Length: 5", "Transfer-Encoding: chunked"),
+             replaced(of_an_sdk, "Content-Length", "Content-Length: 5\r\nTransfer-Encoding"),
+             replaced(of_an_sdk, "Content-Length: 5", "Content-Length: 5\r\nContent-Length: 5"),
+             replaced(of_an_sdk, "Content-Length: 5", "Content-Length: 5\r\nExpect: 100-continue"),
+             replaced(of_an_sdk, "Content-Length: 5", "Content-Length: 5\r\nX-Rocklock-Token: 1"),
+             replaced(of_an_sdk, "Content-Length: 5",
+                      "Content-Length: 5\r\nContent-Encoding: gzip"),
+             replaced(of_an_sdk, "Content-Length: 5", "Content-Length: 99999999"),
+             replaced(of_an_sdk, "localhost:8000", "localhost\r\n :8000"),
+             replaced(of_an_sdk, "localhost:8000", "localhost:8000 "),
+             replaced(of_an_sdk, "localhost:8000", "local\thost"),
+             replaced(of_an_sdk, "localhost:8000", "local\x7Fhost"),
+             replaced(of_an_sdk, "localhost:8000", ""),
+             replaced(of_an_sdk, "Host", "Host "),
+             replaced(of_an_sdk, "localhost:8000", std::string(9'000, 'x')),
+             replaced(of_an_sdk, "8000\r", "8000"),
+             replaced(of_an_sdk, "\r\n\r\n", "\r\n"),
+         }) {
+        HttpRequest request;
+        BOOST_TEST(!rocklock::read_usual_request(bytes, request).has_value(), bytes);
+    }
+    for (std::size_t size = 0; size < of_an_sdk.size(); ++size) {
+        HttpRequest request;
+        BOOST_TEST(!rocklock::read_usual_request(of_an_sdk.substr(0, size), request).has_value());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(reads_or_leaves_changed_requests_as_the_general_parser_reads_them) {
+    std::mt19937_64 random(1);
+    constexpr std::string_view likely = "\r\n: \t,;/\x1f\x7f\x80";
+    std::size_t accepted = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        std::string bytes = of_an_sdk;
+        for (auto changes = random() % 3 + 1; changes > 0; --changes) {
+            char& byte = bytes[random() % bytes.size()];
+            byte = random() % 2 == 0 ? likely[random() % likely.size()]
+                                     : static_cast<char>(random() % 256);
+        }
+        accepted += is_read_alike(bytes) ? 1 : 0;
+    }
+    BOOST_TEST(accepted > 100U);
+    BOOST_TEST(accepted < 20'000U);
+}
 
 BOOST_AUTO_TEST_CASE(reads_many_requests_from_one_piece) {
     Reading reading;
