@@ -33,11 +33,41 @@ std::string key(const std::string& name) {
 
 std::string put(const std::string& name) { return R"({"TableName":"bench","Item":)" + item(name); }
 
+// Returns the elements of a list with items_per_batch items, beginning with item `first` of the
+// client and continuing with its first items after its last one.
+template <typename ElementOf>
+std::string elements(std::size_t client, std::size_t first, const ElementOf& element_of) {
+    static_assert(items_per_batch < items_per_client, "a batch must not contain an item twice");
+    std::string list;
+    for (std::size_t i = 0; i < items_per_batch; ++i) {
+        const auto name = name_of(client, (first + i) % items_per_client);
+        list.append(i > 0 ? "," : "").append(element_of(item(name)));
+    }
+    return list;
+}
+
+std::string batch(std::size_t client, std::size_t first) {
+    return R"({"RequestItems":{"bench":[)" +
+           elements(
+               client, first,
+               [](const std::string& made) { return R"({"PutRequest":{"Item":)" + made + "}}"; }) +
+           "]}}";
+}
+
+std::string transaction(std::size_t client, std::size_t first) {
+    return R"({"TransactItems":[)" +
+           elements(client, first,
+                    [](const std::string& made) {
+                        return R"({"Put":{"TableName":"bench","Item":)" + made + "}}";
+                    }) +
+           "]}";
+}
+
 // One client. Its requests are built in advance, outside of the measured time.
 class Asker {
 public:
     Asker(int socket, TableWork work, std::size_t number) : client_(socket) {
-        for (std::size_t i = 0; i < items_per_client; ++i) add(work, name_of(number, i));
+        for (std::size_t i = 0; i < items_per_client; ++i) add(work, number, i);
     }
 
     // Sends the next request. If `stop` is true and no operation is incomplete, sends nothing and
@@ -56,8 +86,21 @@ public:
     std::uint64_t pieces() const { return pieces_; }
 
 private:
-    void add(TableWork work, const std::string& name) {
+    void add(TableWork work, std::size_t client, std::size_t item) {
+        const auto name = name_of(client, item);
         switch (work) {
+            case TableWork::batch:
+                answer_begin_ = R"({"UnprocessedItems":{})";
+                if (item % items_per_batch == 0) {
+                    requests_.push_back(table_request("BatchWriteItem", batch(client, item)));
+                }
+                return;
+            case TableWork::transaction:
+                if (item % items_per_batch == 0) {
+                    requests_.push_back(
+                        table_request("TransactWriteItems", transaction(client, item)));
+                }
+                return;
             case TableWork::get:
                 answer_begin_ = R"({"Item":{")";
                 requests_.push_back(table_request("GetItem", key(name) + "}"));

@@ -17,7 +17,13 @@ enum class TableWork : std::uint8_t {
     // the item does not exist, and then a DeleteItem with the condition that the client owns the
     // item. These two requests count as one operation.
     pair,
+    // BatchWriteItem, and TransactWriteItems, with 25 puts, each of which replaces an item.
+    batch,
+    transaction,
 };
+
+// The number of items in a BatchWriteItem and in a TransactWriteItems.
+constexpr std::size_t items_per_batch = 25;
 
 // Returns a socket that is connected to the server.
 using Connect = std::function<int()>;

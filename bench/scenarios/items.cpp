@@ -37,6 +37,17 @@ const std::vector<Calls>& all_calls() {
          "put",
          "Rocklock, written",
          {{"dynalite, in memory", 3.5}, {"DynamoDB Local, in memory", 9}}},
+        {TableWork::batch,
+         "BatchWriteItem of 25",
+         "batch",
+         "Rocklock, written",
+         {{"dynalite, in memory", 4}, {"DynamoDB Local, in memory", 5}}},
+        // Dynalite has no transactions.
+        {TableWork::transaction,
+         "TransactWriteItems of 25",
+         "transaction",
+         "Rocklock, written",
+         {{"DynamoDB Local, in memory", 15}}},
         {TableWork::pair,
          "conditional put and delete",
          "pair",
@@ -145,6 +156,8 @@ Scenario items() {
     };
     add_charts("get", "GetItem of an existing item", "calls");
     add_charts("put", "PutItem that replaces an item", "calls");
+    add_charts("batch", "BatchWriteItem that replaces 25 items", "calls");
+    add_charts("transaction", "TransactWriteItems that replaces 25 items", "calls");
     add_charts("pair", "A lock made of an item: conditional put and delete", "pairs");
     return scenario;
 }
