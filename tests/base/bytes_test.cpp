@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(of_a_varint_contain_seven_bits_each) {
             writer.varint(number);
             writer.flush();
             BOOST_TEST(written == expected);
-            for (const std::size_t after : {0, 1, 7, 8, 20}) {
+            for (const std::size_t after : {0U, 1U, 7U, 8U, 20U}) {
                 const std::string bytes = expected + std::string(after, '\xff');
                 Reader reader(bytes);
                 BOOST_TEST((reader.varint() == number));

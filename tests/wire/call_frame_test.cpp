@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(that_is_frequent_is_written_as_any_other) {
     }
     Acquire acquire;
     acquire.session = SessionId{{1}};
-    for (const std::size_t size : {99, 100, 101, 127, 128, 300}) {
+    for (const std::size_t size : {99U, 100U, 101U, 127U, 128U, 300U}) {
         acquire.locks = {{.resource = std::string(size, 'a')}};
         for (const auto patience : {std::chrono::milliseconds{-5}, 0ms, 8'640'000'001ms,
                                     std::chrono::milliseconds(no_limit)}) {
