@@ -144,9 +144,7 @@ public:
         big_endian(verb.number);
     }
     // A reply to a call that has not waited.
-    explicit ShortFrame(std::uint64_t number) : ShortFrame(FrameKind::reply, number) {
-        *at_++ = 0;
-    }
+    explicit ShortFrame(std::uint64_t number) : ShortFrame(FrameKind::reply, number) { *at_++ = 0; }
     ShortFrame(const ShortFrame&) = delete;
     ShortFrame& operator=(const ShortFrame&) = delete;
 
