@@ -66,6 +66,8 @@ std::optional<Error> check_name(std::string_view what, std::string_view name) {
 }
 
 std::optional<Error> check_depth(std::string_view resource) {
+    // A name with more parts has at least as many bytes.
+    if (resource.size() < limits::name_parts) return std::nullopt;
     const auto parts =
         static_cast<std::size_t>(std::count(resource.begin(), resource.end(), '/')) + 1;
     if (parts <= limits::name_parts) return std::nullopt;
@@ -100,10 +102,12 @@ std::optional<Error> check_lease(std::chrono::milliseconds lease) {
 }
 
 std::optional<std::string_view> parent_path(std::string_view path) {
-    const std::size_t slash = path.rfind('/');
+    if (path.empty()) return std::nullopt;
+    // memrchr() is faster than string_view::rfind().
+    const void* const slash = memrchr(path.data(), '/', path.size());
     // The element above a path that begins with '/' is empty, and a name must not be empty.
-    if (slash == std::string_view::npos || slash == 0) return std::nullopt;
-    return path.substr(0, slash);
+    if (slash == nullptr || slash == path.data()) return std::nullopt;
+    return path.substr(0, static_cast<std::size_t>(static_cast<const char*>(slash) - path.data()));
 }
 
 }  // namespace rocklock

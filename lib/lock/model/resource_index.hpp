@@ -1,101 +1,107 @@
 // The index from names to the resources of a lock table.
 //
-// The index is divided into parts, each of which is a hash table. The rehashing of one part delays
-// the lock table only briefly, and a search over all resources can pause between two parts. A
-// resource never moves to another part.
+// The index is divided into parts, so that a search over all resources can pause between two parts.
+// A resource never moves to another part. A part is a hash table that grows by linear hashing: when
+// it has too many resources, it gets one more bucket, and one of the other buckets is divided. No
+// insertion therefore takes long, and the index needs 6 to 7 bytes for each resource.
+//
+// A bucket contains pointers of four bytes, and eight bits of the hash of each resource, so that
+// few names are compared. The hash itself is not stored; it is computed again if the bucket is
+// divided.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string_view>
+#include <vector>
 
-#include <boost/unordered/unordered_flat_set.hpp>
-
+#include "lock/model/hash_mix.hpp"
 #include "lock/model/held.hpp"
 
 namespace rocklock::lock_model {
 
 // A name to look up and its hash, so that the hash is computed only once.
 struct HashedName {
-    std::string_view name;
-    // ResourceHash::half() of the name.
-    std::uint32_t hash = 0;
-};
+    explicit HashedName(std::string_view text) : name(text), hash(hash_of(text)) {}
 
-struct ResourceHash {
-    using is_transparent = void;
-    using is_avalanching = void;
-    static std::uint32_t half(std::string_view name) {
-        return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
-    }
-    static std::size_t whole(std::uint32_t half) {
-        const std::uint64_t hash = half * 0x9E3779B97F4A7C15U;
-        return hash ^ (hash >> 32);
-    }
-    std::size_t operator()(const HashedName& name) const { return whole(name.hash); }
-    std::size_t operator()(const Resource* resource) const { return whole(half(resource->name())); }
-};
-struct ResourceEqual {
-    using is_transparent = void;
-    bool operator()(const Resource* a, const Resource* b) const { return a == b; }
-    bool operator()(const HashedName& name, const Resource* resource) const {
-        return name.name == resource->name();
-    }
-    bool operator()(const Resource* resource, const HashedName& name) const {
-        return name.name == resource->name();
-    }
+    std::string_view name;
+    std::uint64_t hash;
 };
 
 // Threads: one at a time.
 class ResourceIndex {
 public:
     static constexpr std::size_t parts = 256;
-    using Part = boost::unordered_flat_set<Near<Resource>, ResourceHash, ResourceEqual>;
+    // The mean number of resources in a bucket above which a part gets another bucket.
+    static constexpr std::size_t mean_in_bucket = 24;
+
+    ResourceIndex() = default;
+    ~ResourceIndex();
+    ResourceIndex(const ResourceIndex&) = delete;
+    ResourceIndex& operator=(const ResourceIndex&) = delete;
 
     // Returns null if there is no resource with this name.
-    Resource* find(std::string_view name) const {
-        const HashedName wanted{name, ResourceHash::half(name)};
-        const Part& part = parts_[part_of(wanted.hash)];
-        const auto found = part.find(wanted);
-        return found == part.end() ? nullptr : *found;
-    }
-    void insert(Resource& resource) {
-        Part& part = parts_[part_of(ResourceHash::half(resource.name()))];
-        const bool added = part.insert(&resource).second;
-        ROCKLOCK_ASSERT(added);
-        ++size_;
-    }
-    void erase(Resource& resource) {
-        Part& part = parts_[part_of(ResourceHash::half(resource.name()))];
-        const std::size_t erased = part.erase(&resource);
-        ROCKLOCK_ASSERT(erased == 1 && size_ > 0);
-        --size_;
-    }
+    Resource* find(const HashedName& wanted) const;
+    Resource* find(std::string_view name) const { return find(HashedName(name)); }
+    // Adds a resource. `name` is its name; there must be no other resource with this name.
+    void insert(Resource& resource, const HashedName& name);
+    void erase(Resource& resource, const HashedName& name);
     std::size_t size() const { return size_; }
-    // Reserves space for `count` resources in total.
-    void reserve(std::size_t count) {
-        // The parts are not filled equally, so each part reserves an eighth more than its average.
-        if (count < 64 * parts) return;
-        for (Part& part : parts_) part.reserve(count / parts + count / parts / 8);
-    }
+    // Creates the buckets for `count` resources in total. Has no effect on parts that are in use.
+    void reserve(std::size_t count);
 
-    const Part& part(std::size_t index) const { return parts_[index]; }
-    // Calls `visit` for each resource until `visit` returns false. Returns whether `visit` returned
-    // true for all resources.
+    // Calls `visit` for each resource of a part, or of all parts, until `visit` returns false.
+    // Returns whether `visit` returned true for all resources. `visit` must not change the index.
+    template <typename Visit>
+    bool all_of_part(std::size_t index, Visit visit) const {
+        for (const Bucket* bucket : parts_[index].buckets) {
+            if (bucket == nullptr) continue;
+            for (std::size_t i = 0; i < bucket->count; ++i) {
+                if (!visit(*bucket->resources()[i])) return false;
+            }
+        }
+        return true;
+    }
     template <typename Visit>
     bool all_of(Visit visit) const {
-        for (const Part& part : parts_) {
-            for (Resource* resource : part) {
-                if (!visit(*resource)) return false;
-            }
+        for (std::size_t i = 0; i < parts; ++i) {
+            if (!all_of_part(i, visit)) return false;
         }
         return true;
     }
 
 private:
-    static std::size_t part_of(std::uint32_t hash) { return hash >> 24; }
+    // Followed by the pointers and then by the tags.
+    struct Bucket {
+        std::uint32_t count = 0;
+        std::uint32_t capacity = 0;
+
+        Near<Resource>* resources() const {
+            return reinterpret_cast<Near<Resource>*>(const_cast<Bucket*>(this) + 1);
+        }
+        std::uint8_t* tags() const {
+            return reinterpret_cast<std::uint8_t*>(resources() + capacity);
+        }
+        static std::size_t bytes(std::size_t capacity) {
+            return sizeof(Bucket) + capacity * (sizeof(Near<Resource>) + 1);
+        }
+    };
+    struct Part {
+        // A null pointer is an empty bucket.
+        std::vector<Bucket*> buckets;
+        std::size_t count = 0;
+    };
+
+    static std::size_t part_of(std::uint64_t hash) { return hash >> 56; }
+    static std::uint8_t tag_of(std::uint64_t hash) { return static_cast<std::uint8_t>(hash >> 48); }
+    static std::size_t bucket_of(std::uint64_t hash, std::size_t buckets);
+    // Replaces the bucket by one with this capacity.
+    static void resize(Bucket*& bucket, std::size_t capacity);
+    static void append(Bucket*& bucket, Resource& resource, std::uint8_t tag);
+    static void remove(Bucket*& bucket, std::size_t index);
+    // Adds a bucket, and moves the resources that belong into it.
+    static void add_bucket(Part& part);
 
     std::array<Part, parts> parts_;
     std::size_t size_ = 0;

@@ -130,6 +130,7 @@ std::vector<LockRequest> in_weakest_modes(std::vector<LockRequest> locks) {
 std::optional<Error> LockTable::Core::check_user(const Acquire& request,
                                                  const Session* session) const {
     if (usage.growth_refused()) return usage.growth_refused();
+    if (!usage.counts()) return std::nullopt;
     const std::uint64_t bytes = bytes_of_grant(request);
     if (session != nullptr) return usage.check_grant(session->uid, bytes);
     const std::uint64_t own = lock_model::bytes_of_session(*request.opens);

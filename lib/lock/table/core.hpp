@@ -34,6 +34,7 @@
 #include <string>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "lock/model/grant_index.hpp"
@@ -204,7 +205,8 @@ struct LockTable::Core {
     void handle(const ReacquireLocks& event);
     bool granted_since(const Resource& at, bool subtree, GrantId grant) const;
     struct Resolved {
-        std::vector<RequestedLock> requested_locks;
+        // Most requests need a single lock, for which no memory is allocated.
+        boost::container::small_vector<RequestedLock, 1> requested_locks;
         // As in Wait.
         std::vector<Alternative> alternatives;
         milliseconds max_hold{0};
@@ -276,8 +278,8 @@ struct LockTable::Core {
     // ---- wait.cpp ----
     // Returns the resource. If it does not exist, creates it, with or without a slot.
     Resource& resource(std::string_view name, Slot slot = Slot::without);
-    // Inserts a new resource into the index and below its parent.
-    Resource& enter(Resource& made);
+    // Inserts a new resource into the index and below its parent. `name` is its name.
+    Resource& enter(Resource& made, const lock_model::HashedName& name);
     Resource* find(std::string_view name) const;
     void remove_if_empty(Resource& resource);
     // Calls `visit(resource, only_subtree)` for each resource whose locks may conflict with

@@ -172,7 +172,7 @@ void LockTable::Core::end_grant(Grant& grant, const Ending& ending) {
     ROCKLOCK_ASSERT(session.grants > 0);
     --session.grants;
     ROCKLOCK_ASSERT((session.grants == 0) == (session.first == nullptr));
-    usage.remove_grant(session.uid, lock_model::bytes_of_grant(grant));
+    if (usage.counts()) usage.remove_grant(session.uid, lock_model::bytes_of_grant(grant));
     grants.remove(grant);
     Grant::destroy(&grant);
     if (session.only_grant.set && session.first == nullptr && !session.ended)

@@ -88,7 +88,7 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
         if (grant_request.request)
             requests[grant_request.request] = lock_model::Remembered::of(grant.id());
     }
-    usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
+    if (usage.counts()) usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
     if (grant_request.max_hold > milliseconds{0}) {
         remember_cap(grant, grant_request.max_hold, now.boot + grant_request.max_hold);
     }

@@ -113,7 +113,10 @@ void LockTable::Core::refuse(Ticket to, Error error) {
 
 void LockTable::Core::write(Family family, std::string record_key, std::string value) {
     ROCKLOCK_ASSERT(decision != nullptr && !record_key.empty());
-    decision->batch.writes.push_back({family, std::move(record_key), std::move(value)});
+    Write& added = decision->batch.writes.emplace_back();
+    added.family = family;
+    added.key = std::move(record_key);
+    added.value = std::move(value);
 }
 
 void LockTable::Core::erase(Family family, std::string record_key) {

@@ -90,9 +90,10 @@ std::optional<InRange<Holder>> LockTable::search(HeldSearch& search, Instant now
     }
     for (std::size_t seen = 0; search.part_ < lock_model::ResourceIndex::parts; ++search.part_) {
         if (seen > holders_a_step) return std::nullopt;
-        for (const Resource* resource : core_->resources.part(search.part_)) {
-            seen += offer_held(*resource, search);
-        }
+        core_->resources.all_of_part(search.part_, [&](const Resource& resource) {
+            seen += offer_held(resource, search);
+            return true;
+        });
     }
     if (!search.positions_) {
         search.positions_ = search.first_.take();

@@ -393,9 +393,10 @@ void LockTable::Core::enter_recovered() {
         Grant* grant = recovered;
         for (std::size_t i = 0; i < grant->hold_count; ++i) {
             Resource& made = *grant->holds()[i].resource();
-            Resource* const known = find(made.name());
+            const lock_model::HashedName name(made.name());
+            Resource* const known = resources.find(name);
             if (known == nullptr) {
-                enter(made);
+                enter(made, name);
             } else if (grant->plain) {
                 grant = &move_to(*known, *grant);
                 recovered = grant;

@@ -106,14 +106,15 @@ void LockSearch::show(Holder holder) {
 std::size_t LockTable::search_part(std::size_t part, LockSearch& search) const {
     const ListLocks& request = search.request_;
     std::size_t seen = 0;
-    for (const Resource* resource : core_->resources.part(part)) {
-        seen += std::max(1U, resource->holds());
-        if (!asked_for(request, *resource, core_->classes)) continue;
-        for (const Hold* hold = resource->newest_hold(); hold != nullptr; hold = hold->next()) {
+    core_->resources.all_of_part(part, [&](const lock_model::Resource& resource) {
+        seen += std::max(1U, resource.holds());
+        if (!asked_for(request, resource, core_->classes)) return true;
+        for (const Hold* hold = resource.newest_hold(); hold != nullptr; hold = hold->next()) {
             if (!lock_model::live(*hold, core_->now.boot) || !asked_for(request, *hold)) continue;
-            search.offer(resource->name(), number(hold->grant()->id()));
+            search.offer(resource.name(), number(hold->grant()->id()));
         }
-    }
+        return true;
+    });
     return seen;
 }
 

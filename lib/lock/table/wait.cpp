@@ -77,15 +77,16 @@ Resource* LockTable::Core::find(std::string_view name) const { return resources.
 // Returns the resource, and creates it if it does not exist. A new resource is removed at the end
 // of the event if it is still unused then.
 Resource& LockTable::Core::resource(std::string_view name, Slot slot) {
-    if (Resource* known = find(name)) return *known;
-    Resource& made = enter(*Resource::make(name, slot));
+    const lock_model::HashedName wanted(name);
+    if (Resource* known = resources.find(wanted)) return *known;
+    Resource& made = enter(*Resource::make(name, slot), wanted);
     serving.add_maybe_empty(made);
     return made;
 }
 
-Resource& LockTable::Core::enter(Resource& made) {
-    resources.insert(made);
-    if (const auto parent = parent_path(made.name())) made.set_parent(resource(*parent));
+Resource& LockTable::Core::enter(Resource& made, const lock_model::HashedName& name) {
+    resources.insert(made, name);
+    if (made.has_path) made.set_parent(resource(*parent_path(made.name())));
     const std::uint64_t hash = fnv1a(made.name());
     if (const lock_model::LastGrant* const last = last_grants.find(hash)) {
         // A grant that recovery has put into the slot may be newer.
@@ -107,7 +108,7 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
         resource.leave_parent();
         serving.add_maybe_empty(*resource.parent());
     }
-    resources.erase(resource);
+    resources.erase(resource, lock_model::HashedName(resource.name()));
     Resource::destroy(&resource);
 }
 

@@ -1,0 +1,136 @@
+#include "lock/model/resource_index.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "base/assert.hpp"
+
+namespace rocklock::lock_model {
+
+namespace {
+
+// The capacity of a bucket changes in steps of this size.
+constexpr std::size_t step = 4;
+
+// Returns the index of the first of `count` tags from `from` on that equals `tag`, or `count`.
+std::size_t next_tag(const std::uint8_t* tags, std::size_t from, std::size_t count,
+                     std::uint8_t tag) {
+    if (from >= count) return count;
+    const void* const found = std::memchr(tags + from, tag, count - from);
+    return found == nullptr
+               ? count
+               : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - tags);
+}
+
+}  // namespace
+
+ResourceIndex::~ResourceIndex() {
+    for (Part& part : parts_) {
+        for (Bucket* bucket : part.buckets) ::operator delete(bucket);
+    }
+}
+
+// With n buckets, of which 2^k is the greatest power of two not above n, buckets are chosen by k +
+// 1 bits of the hash. A bucket that does not exist yet has not been separated from the one with the
+// highest of these bits cleared.
+std::size_t ResourceIndex::bucket_of(std::uint64_t hash, std::size_t buckets) {
+    const std::size_t level = std::bit_floor(buckets);
+    const std::size_t index = hash & (2 * level - 1);
+    return index < buckets ? index : index - level;
+}
+
+Resource* ResourceIndex::find(const HashedName& wanted) const {
+    const Part& part = parts_[part_of(wanted.hash)];
+    if (part.count == 0) return nullptr;
+    const Bucket* const bucket = part.buckets[bucket_of(wanted.hash, part.buckets.size())];
+    if (bucket == nullptr) return nullptr;
+    const std::uint8_t* const tags = bucket->tags();
+    const std::uint8_t tag = tag_of(wanted.hash);
+    for (std::size_t i = next_tag(tags, 0, bucket->count, tag); i < bucket->count;
+         i = next_tag(tags, i + 1, bucket->count, tag)) {
+        Resource* const resource = bucket->resources()[i];
+        if (resource->name() == wanted.name) return resource;
+    }
+    return nullptr;
+}
+
+void ResourceIndex::insert(Resource& resource, const HashedName& name) {
+    ROCKLOCK_ASSERT(resource.name().size() == name.name.size());
+    Part& part = parts_[part_of(name.hash)];
+    if (part.count >= part.buckets.size() * mean_in_bucket) add_bucket(part);
+    append(part.buckets[bucket_of(name.hash, part.buckets.size())], resource, tag_of(name.hash));
+    ++part.count;
+    ++size_;
+}
+
+void ResourceIndex::erase(Resource& resource, const HashedName& name) {
+    Part& part = parts_[part_of(name.hash)];
+    ROCKLOCK_ASSERT(part.count > 0 && size_ > 0);
+    Bucket*& bucket = part.buckets[bucket_of(name.hash, part.buckets.size())];
+    ROCKLOCK_ASSERT(bucket != nullptr);
+    const auto* const first = bucket->resources();
+    const auto* const end = first + bucket->count;
+    const auto* const found = std::find_if(
+        first, end, [&](const Near<Resource>& other) { return other.get() == &resource; });
+    ROCKLOCK_ASSERT(found != end);
+    remove(bucket, static_cast<std::size_t>(found - first));
+    --part.count;
+    --size_;
+}
+
+void ResourceIndex::reserve(std::size_t count) {
+    const std::size_t buckets = count / parts / mean_in_bucket;
+    if (buckets < 2) return;
+    for (Part& part : parts_) {
+        if (part.count == 0 && part.buckets.size() < buckets) part.buckets.resize(buckets);
+    }
+}
+
+void ResourceIndex::resize(Bucket*& bucket, std::size_t capacity) {
+    Bucket* const made = new (::operator new(Bucket::bytes(capacity))) Bucket;
+    made->capacity = static_cast<std::uint32_t>(capacity);
+    if (bucket != nullptr) {
+        ROCKLOCK_ASSERT(bucket->count <= capacity);
+        made->count = bucket->count;
+        std::copy_n(bucket->resources(), bucket->count, made->resources());
+        std::copy_n(bucket->tags(), bucket->count, made->tags());
+        ::operator delete(bucket);
+    }
+    bucket = made;
+}
+
+void ResourceIndex::append(Bucket*& bucket, Resource& resource, std::uint8_t tag) {
+    if (bucket == nullptr || bucket->count == bucket->capacity)
+        resize(bucket, (bucket == nullptr ? 0 : bucket->capacity) + step);
+    bucket->resources()[bucket->count] = &resource;
+    bucket->tags()[bucket->count] = tag;
+    ++bucket->count;
+}
+
+void ResourceIndex::remove(Bucket*& bucket, std::size_t index) {
+    const std::size_t last = --bucket->count;
+    bucket->resources()[index] = bucket->resources()[last];
+    bucket->tags()[index] = bucket->tags()[last];
+    // One step remains free, so that a name that is locked again and again does not cause a
+    // reallocation each time.
+    if (bucket->count + 2 * step <= bucket->capacity) resize(bucket, bucket->capacity - step);
+}
+
+void ResourceIndex::add_bucket(Part& part) {
+    const std::size_t added = part.buckets.size();
+    part.buckets.push_back(nullptr);
+    if (added == 0) return;
+    const std::size_t divided = added - std::bit_floor(added);
+    Bucket*& from = part.buckets[divided];
+    for (std::size_t i = from == nullptr ? 0 : from->count; i > 0; --i) {
+        Resource& resource = *from->resources()[i - 1];
+        const std::uint64_t hash = hash_of(resource.name());
+        if (bucket_of(hash, added + 1) == divided) continue;
+        append(part.buckets[added], resource, from->tags()[i - 1]);
+        remove(from, i - 1);
+    }
+}
+
+}  // namespace rocklock::lock_model
