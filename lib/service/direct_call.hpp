@@ -38,9 +38,7 @@ public:
     std::size_t verb() const;
     // Whether the client can get the grant again if it does not receive the reply. True for a
     // Release.
-    bool may_ask_again() const {
-        return !acquires_ || joins() || !acquire_.request_id.empty();
-    }
+    bool may_ask_again() const { return !acquires_ || joins() || !acquire_.request_id.empty(); }
     // Whether the reply may contain a grant that the session had before the call.
     bool joins() const { return acquires_ && acquire_.held == Held::join; }
 
