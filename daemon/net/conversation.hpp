@@ -69,7 +69,8 @@ public:
 
     // Removes the bytes to send from the output, and returns them in order.
     virtual std::string take_output() = 0;
-    // Gives a result of take_output() back after it was sent, so that its memory can be reused.
+    // Returns the buffer of an earlier take_output() after its bytes were sent, so that its memory
+    // can be reused.
     virtual void reuse(std::string&& /*output*/) {}
     // Reports that the socket does not accept all of the output yet.
     void output_blocked() { response_bytes_.set(unsent() + in_transit_); }

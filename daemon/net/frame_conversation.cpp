@@ -156,7 +156,8 @@ void FrameConversation::take(const Frame& frame) {
                    "a client may send only frames of the kinds call and cancel"));
 }
 
-// Returns whether a direct call with this number has no response in the output yet.
+// Returns whether the response to a direct call with this number, which the client has given to it,
+// is still held.
 bool FrameConversation::is_held(std::uint64_t frame) {
     if (direct_count_ == 0) return false;
     const MutexLock lock(mutex_);
@@ -259,7 +260,7 @@ void FrameConversation::place(HeldResponse& held, const Error* failure) {
 }
 
 // Reports a call whose commit has failed, without the mutex, because the observer of the calls may
-// stop the server. (It has been told of a refusal when the call was decided.)
+// stop the server. A refusal was already reported when the call was decided.
 void FrameConversation::report_failure(const HeldResponse::Call& call, const Error* failure) {
     if (failure == nullptr || call.refused) return;
     client_session_->released(call.number, call.started, failure);

@@ -105,7 +105,7 @@ private:
         bool may_discard = false;
         std::string bytes;
     };
-    // A call of release() before the response was held.
+    // A call of release() that arrived before decided().
     struct EarlyRelease {
         std::uint64_t number = 0;
         std::optional<Error> failure;
@@ -146,9 +146,9 @@ private:
     // The calls without a response, by the numbers that the client has given to them.
     boost::unordered_flat_map<std::uint64_t, Asked> calls_;
     std::size_t searches_ = 0;
-    // The number of direct calls whose responses are not collected yet, and the call that is being
-    // decided.
+    // The number of direct calls whose responses are not collected yet.
     std::size_t direct_count_ = 0;
+    // The direct call that is being decided.
     struct {
         std::uint64_t frame = 0;
         bool joins = false;

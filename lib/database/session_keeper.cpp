@@ -427,9 +427,10 @@ void SessionKeeper::attend(std::size_t max_sessions) {
     notify();
 }
 
-// Renews the due sessions. Sends all requests before the first answer arrives, so that many
-// renewals take about as long as one. The thread does not wait for the answers of a daemon: the
-// daemon may be stopped, and warnings and stop requests can become due during the wait.
+// Renews the due sessions. In the background mode, all requests are sent before the first answer
+// arrives, so that many renewals take about as long as one, and the thread does not wait for the
+// answers of a daemon: the daemon may be stopped, and warnings and stop requests can become due
+// during the wait. Otherwise, tick() waits for the answers.
 void SessionKeeper::renew(const Sessions& sessions) {
     const BootTime now = clock_.now().boot;
     Sessions due;

@@ -66,13 +66,13 @@ public:
     // completes the call with `cancelled`.
     void ask(Call&& call, std::uint64_t number, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
     std::uint64_t next_number() { return ++last_number_; }
-    // Executes a direct call (direct_call.hpp). Returns false, without having done anything, if the
-    // call must be passed to ask(). Otherwise calls one function of `connection`.
+    // Executes a direct call (direct_call.hpp). Returns false without effect if the call must be
+    // passed to ask(). Otherwise calls `connection->decided()`, or `connection->waits()` if the call
+    // waits. Only one thread at a time may call ask() or decide_now().
     bool decide_now(const DirectCall& call, const std::shared_ptr<DirectConnection>& connection)
         ROCKLOCK_EXCLUDES(mutex_);
-    // Must be called when DirectConnection::release() was called for the call with this number.
-    // `failure` is the argument of release() if the call was granted. Must not be called for calls
-    // that were refused.
+    // Must be called when release() was called for a direct call that was not refused. `failure` is
+    // the argument of release().
     void released(std::uint64_t number, const CallObserver::Started& started, const Error* failure)
         ROCKLOCK_EXCLUDES(mutex_);
     void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);

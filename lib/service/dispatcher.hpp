@@ -135,8 +135,9 @@ public:
     virtual Started begin(const Call& call, const Caller& caller) = 0;
     // Called once for each call with its reply, on any thread. Must call `done` with the reply.
     virtual void end(const Started& started, Result<Reply>&& reply, const Done& done) = 0;
-    // Called instead of the function above for a direct call that did not wait. `error` is null if
-    // the call has succeeded.
+    // Called instead of the function above for a direct call that did not wait, on any thread. If
+    // `error` is null, the call has succeeded, and a mutex of its connection may be held: the
+    // function must not call the connection.
     virtual void end(const Started& started, const Error* error) = 0;
 };
 

@@ -64,11 +64,11 @@ void append_any_call(std::string& out, std::uint64_t number, const Call& call);
 void append_cancel(std::string& out, std::uint64_t number);
 // `held` is a lower bound of the time from the arrival of the call at the server to its decision.
 // It is 0 if this time is unknown.
-// As append_reply(), for the response to a call that has not waited. Members that only a session's
-// owner may see must have been removed, as for a Reply.
-void append_answer(std::string& out, std::uint64_t number, const Answer& answer);
 void append_reply(std::string& out, std::uint64_t number, std::chrono::milliseconds held,
                   const Reply& reply);
+// As append_reply() with 0 for `held`, for the response to a call that has not waited. The caller
+// must have removed the members that only the owner of the session may see.
+void append_answer(std::string& out, std::uint64_t number, const Answer& answer);
 void append_refusal(std::string& out, std::uint64_t number, const Error& error,
                     FrameKind kind = FrameKind::refusal);
 

@@ -8,7 +8,7 @@ void Delivery::clear() {
     dependency = {};
     refused = false;
     acquired_at.reset();
-    // A delivery with a receiver has no other members.
+    // A delivery with a receiver has no completion, answer, history lookup or notifications.
     if (receiver) return receiver.reset();
     done = nullptr;
     answer.reset();

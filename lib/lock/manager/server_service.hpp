@@ -16,7 +16,7 @@
 
 namespace rocklock {
 
-// Is notified when responses that ServerService::decide_now() has returned may be sent.
+// Is notified when the response to a request of ServerService::decide_now() may be sent.
 class ResponseReceiver {
 public:
     ResponseReceiver() = default;
@@ -42,7 +42,8 @@ public:
     // response.
     virtual std::shared_ptr<ResponseReceiver> receiver() = 0;
     virtual std::uint64_t id() const = 0;
-    // The request has been decided. The response must not be sent before the receiver is notified.
+    // The request has been decided. The response must not be sent before the receiver is notified,
+    // which may already have happened on another thread. Called on the thread of decide_now().
     virtual void decided(Result<Answer>&& answer) = 0;
     // The request waits for locks or for the history. Returns the function that receives its
     // response; receiver() is then not used. Called with mutexes held: must not call the service.
@@ -60,11 +61,12 @@ public:
     virtual Ticket enqueue(Request&& request, Completion done) {
         return submit(std::move(request), std::move(done));
     }
-    // As enqueue(), for a request that can usually be decided during the call: its response is
-    // passed to `request` before decide_now() returns, and the next flush() allows to send it. This
-    // saves the function objects and the copies of enqueue(). `event` must contain a Request.
+    // As enqueue(), for a request that can usually be decided at once. Calls either
+    // `request.decided()` or `request.waits()` before it returns true. A response that was passed to
+    // decided() may be sent when a later flush() calls ResponseReceiver::release(). `event` must
+    // contain a Request.
     //
-    // Returns false, without having done anything, if the request must be passed to enqueue().
+    // Returns false without effect if the request must be passed to enqueue().
     virtual bool decide_now(const Event& /*event*/, DirectRequest& /*request*/) { return false; }
     // Delivers the responses to enqueued requests. The server calls flush() after it has read the
     // input of its clients, and when the service calls `notify` of on_flush_needed(). If at most

@@ -62,12 +62,12 @@ private:
     static constexpr std::size_t page_numbers = 1U << page_bits;
 
     struct Page {
-        // Bit i is set if the number `first + i` is in use.
+        // Bit i is set if the number `32 * key() + i` is in use.
         std::uint32_t used = 0;
         // The number of grants for which the page has space.
         std::uint32_t capacity : 8;
         std::uint32_t key_high : 24;
-        // The key of the page: the number of its first grant, divided by 32.
+        // The parts of key(): the number of any grant of the page, divided by 32 and rounded down.
         std::uint32_t key_low;
         Near<Page> next{};
         Near<Page> previous{};

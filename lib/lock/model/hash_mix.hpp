@@ -1,4 +1,5 @@
-// A hash function for numbers that are consecutive or otherwise regular.
+// Hash functions for the indexes of the lock table: spread() for numbers that are consecutive or
+// otherwise regular, hash_of() for names.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@ inline std::size_t spread(std::uint64_t value) {
     return value ^ (value >> 32);
 }
 
-// Returns a hash of `text`, in few instructions for a text of some dozen bytes. All bits of the
-// hash depend on all bytes. The hash is not stored on disk.
+// Returns a hash of `text`. It takes few instructions for a text of a few dozen bytes. All bits of
+// the hash depend on all bytes. The hash is not stored on disk.
 inline std::uint64_t hash_of(std::string_view text) {
     constexpr std::uint64_t factor = 0x9E3779B97F4A7C15U;
     constexpr std::size_t word_bytes = sizeof(std::uint64_t);

@@ -11,7 +11,8 @@
 //
 //   - a grant that cannot use a slot is a LinkedGrant, which is followed by its LinkedHolds,
 //   - ResourceExtra has the queue of a resource, the time at which a closed resource opens, the
-//     holds that are not in the slot, and the GrantExtra of the grant in the slot,
+//     holds that are not in the slot, the first child, the last grant if it is not the one in the
+//     slot, and the GrantExtra of the grant in the slot,
 //   - GrantExtra has the members that few grants need.
 //
 // A resource that was made without a slot, such as the path above a locked name, has ResourceLinks

@@ -1,9 +1,10 @@
 // Compares eight bytes of a text at a time.
 //
-// The results of below() and equal() are not 0 if one of the bytes is below the limit, or equal to
-// the byte. The lowest bit that is set is then the high bit of the first such byte. The high bits
-// of the bytes above it are arbitrary. Both functions ignore bytes of 0x80 and more: their high
-// bits are arbitrary, so the caller must mask them.
+// Only the high bit of each byte of a result has a meaning: `below(...) & high_bits` is 0 if no byte
+// is less than the limit, and `equal(...) & high_bits` is 0 if no byte equals the byte. Otherwise,
+// the lowest bit that is set marks the first such byte. Higher bits have no meaning. At bytes of
+// 0x80 or more, the result is arbitrary: the caller must exclude them with `~bytes`, or treat them
+// as found with `| bytes`.
 #pragma once
 
 #include <cstdint>
