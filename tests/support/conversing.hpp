@@ -245,11 +245,9 @@ inline std::size_t conversations() {
 }
 
 // Runs `count` conversations on four threads. Each one calls `talk` with a client, the resource
-// `bound/<number>` and the number of the conversation. Returns the number of resources that are not
-// held after all connections were closed.
+// `bound/<number>` and the number of the conversation.
 template <typename Talk>
-std::size_t revoked_after(World& world, Way way, const Talk& talk,
-                          std::size_t count = conversations()) {
+void converse_all(World& world, Way way, const Talk& talk, std::size_t count = conversations()) {
     std::vector<std::jthread> threads;
     for (std::size_t thread = 0; thread < 4; ++thread) {
         threads.emplace_back([&, thread] {
@@ -261,11 +259,23 @@ std::size_t revoked_after(World& world, Way way, const Talk& talk,
     }
     threads.clear();
     world.await_end();
+}
+
+// Returns how many of the resources are not held.
+inline std::size_t count_revoked(World& world, std::size_t count = conversations()) {
     std::size_t revoked = 0;
     for (std::size_t i = 0; i < count; ++i) {
         if (!world.is_held("bound/" + std::to_string(i))) ++revoked;
     }
     return revoked;
+}
+
+// Returns the number of resources that are not held after all connections were closed.
+template <typename Talk>
+std::size_t revoked_after(World& world, Way way, const Talk& talk,
+                          std::size_t count = conversations()) {
+    converse_all(world, way, talk, count);
+    return count_revoked(world, count);
 }
 
 }  // namespace rocklock::conversing
