@@ -26,6 +26,8 @@ constexpr std::size_t max_in_a_round = 512;
 // time than the renewals.
 constexpr milliseconds max_early{20};
 constexpr int early_part = 500;
+// The maximum time for which the thread waits for the answers of a manager in this process.
+constexpr milliseconds max_wait_for_answers{200};
 
 std::chrono::nanoseconds early(const KeepingTimes& times) {
     if (!times.renew) return {};
@@ -455,7 +457,9 @@ void SessionKeeper::renew(const Sessions& sessions) {
 }
 
 // As renew(), if the manager is in this process. All renewals share one commit. The answers are
-// handled on this thread and not on that of the manager, because a stop callback may wait.
+// handled on this thread and not on that of the manager, because a stop callback may wait. If the
+// thread of the manager does not deliver the answers, because a callback of the program blocks it,
+// each of the other sessions is renewed on this thread.
 void SessionKeeper::renew_here(const Sessions& due) {
     if (!background_) {
         for (const auto& session : due) {
@@ -467,18 +471,20 @@ void SessionKeeper::renew_here(const Sessions& due) {
         Mutex mutex;
         CondVar all_answered;
         std::size_t missing ROCKLOCK_GUARDED_BY(mutex) = 0;
-        std::vector<Result<SessionInfo>> answers ROCKLOCK_GUARDED_BY(mutex);
+        // Empty after the keeper has stopped waiting.
+        std::vector<std::optional<Result<SessionInfo>>> answers ROCKLOCK_GUARDED_BY(mutex);
     };
     const auto shared = std::make_shared<Answers>();
     {
         MutexLock lock(shared->mutex);
         shared->missing = due.size();
-        shared->answers.resize(due.size(), Error());
+        shared->answers.resize(due.size());
     }
     for (std::size_t i = 0; i < due.size(); ++i) {
         service_.submit(RenewSession{due[i]->id, {}, {}, {}, {}},
                         [shared, i](Result<Answer>&& answer) {
                             MutexLock lock(shared->mutex);
+                            if (shared->answers.empty()) return;
                             if (answer) {
                                 shared->answers[i] = std::get<SessionInfo>(*std::move(answer));
                             } else {
@@ -487,13 +493,23 @@ void SessionKeeper::renew_here(const Sessions& due) {
                             if (--shared->missing == 0) shared->all_answered.notify_one();
                         });
     }
-    std::vector<Result<SessionInfo>> answers;
+    std::vector<std::optional<Result<SessionInfo>>> answers;
     {
         MutexLock lock(shared->mutex);
-        while (shared->missing > 0) shared->all_answered.wait(shared->mutex);
+        const auto give_up = std::chrono::steady_clock::now() + max_wait_for_answers;
+        while (shared->missing > 0) {
+            const auto left = give_up - std::chrono::steady_clock::now();
+            if (left.count() <= 0) break;
+            shared->all_answered.wait_for(shared->mutex, left);
+        }
         answers.swap(shared->answers);
     }
-    for (std::size_t i = 0; i < due.size(); ++i) take_in(*due[i], answers[i]);
+    for (std::size_t i = 0; i < due.size(); ++i) {
+        if (!answers[i]) {
+            answers[i] = service_.ask(RenewSession{due[i]->id, {}, {}, {}, {}});
+        }
+        take_in(*due[i], *answers[i]);
+    }
 }
 
 void SessionKeeper::take_in(KeptSession& session, const Result<SessionInfo>& answer) {

@@ -2,6 +2,7 @@
 #include "database/session_keeper.hpp"
 
 #include <chrono>
+#include <future>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -161,6 +162,31 @@ BOOST_AUTO_TEST_CASE(renews_sessions_together_that_are_due_at_almost_the_same_ti
     clock.advance(970ms);
     BOOST_TEST(renewals_become(5));
     for (const auto& session : kept) session->let_go();
+}
+
+BOOST_AUTO_TEST_CASE(renews_a_session_while_a_callback_blocks_the_thread_of_the_manager) {
+    const auto other_storage = make_memory_storage(clock);
+    const auto running = LockManager::open(*other_storage, clock).value();
+    SessionKeeper thread{*running, nullptr, clock, true};
+    OpenSession open;
+    open.principal = "ann";
+    open.lease = 30s;
+    const auto kept = thread.keep(running->ask(open).value(), keeping_times({}).value());
+    std::promise<void> blocked;
+    std::promise<void> unblocked;
+    running->submit(open, [&](const Result<Answer>&) {
+        blocked.set_value();
+        unblocked.get_future().wait();
+    });
+    blocked.get_future().wait();
+    clock.advance(10s);
+    const auto give_up = std::chrono::steady_clock::now() + 1min;
+    while (kept->remaining(nullptr) < 25s && std::chrono::steady_clock::now() < give_up) {
+        std::this_thread::yield();
+    }
+    BOOST_TEST((kept->remaining(nullptr) >= 25s));
+    unblocked.set_value();
+    kept->let_go();
 }
 
 BOOST_AUTO_TEST_CASE(keeps_all_sessions_if_a_callback_throws) {
