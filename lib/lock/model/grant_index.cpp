@@ -30,6 +30,11 @@ void GrantIndex::remove(const Grant& grant) {
     std::copy(page->grants() + place + 1, page->grants() + page->count(), page->grants() + place);
     page->used &= ~Page::bit(number_of);
     --size_;
+    if (size_ == 0) {
+        // Without any page, the arena can return its memory to the system.
+        while (first_ != nullptr) remove_page(*first_);
+        return;
+    }
     if (page == last_) return;
     if (page->used == 0) return remove_page(*page);
     if (page->count() * 2 <= page->capacity) shrink(*page);
