@@ -168,7 +168,7 @@ bool FrameConversation::is_held(std::uint64_t frame) {
 
 // Executes a direct call. Returns false if the frame contains another call.
 bool FrameConversation::decide_now(const Frame& frame) {
-    if (buffers_full() || outstanding() >= max_calls) return false;
+    if (buffers_full() || direct_count_ >= max_direct || outstanding() >= max_calls) return false;
     DirectCall& call = DirectCall::of_this_thread();
     if (!call.read(frame.body)) return false;
     deciding_ = {frame.number, call.joins()};
@@ -178,27 +178,28 @@ bool FrameConversation::decide_now(const Frame& frame) {
 void FrameConversation::decided(std::uint64_t number, Result<Answer>&& answer,
                                 const CallObserver::Started& started) {
     ++direct_count_;
-    const HeldResponse::Call call{number, deciding_.frame, started, !answer};
+    HeldResponse::Call call{number, deciding_.frame, started, nullptr};
+    if (!answer) call.refusal = std::make_unique<Error>(answer.error());
     std::optional<Error> failure;
     {
         const MutexLock lock(mutex_);
         if (direct_.count == direct_.held.size()) direct_.held.emplace_back();
         HeldResponse& held = direct_.held[direct_.count++];
-        held.call = call;
-        held.may_discard = call.refused || deciding_.joins;
+        held.may_discard = !answer || deciding_.joins;
         if (answer) {
             append_answer(held.bytes, call.frame, *answer);
         } else {
             append_refusal(held.bytes, call.frame, answer.error());
         }
+        held.call = std::move(call);
         const auto early = std::find_if(direct_.early.begin(), direct_.early.end(),
                                         [&](const auto& each) { return each.number == number; });
         if (early == direct_.early.end()) return;
         failure = std::move(early->failure);
         direct_.early.erase(early);
-        place(held, failure ? &*failure : nullptr);
+        call = place(held, failure ? &*failure : nullptr);
     }
-    report_failure(call, failure ? &*failure : nullptr);
+    report_error(call, failure ? &*failure : nullptr);
 }
 
 Dispatcher::Done FrameConversation::waits(std::uint64_t number) {
@@ -223,16 +224,16 @@ void FrameConversation::release(std::uint64_t number, const Error* failure) {
                 {number, failure != nullptr ? std::optional(*failure) : std::nullopt});
             return;
         }
-        call = found->call;
-        place(*found, failure);
+        call = place(*found, failure);
     }
-    report_failure(call, failure);
+    report_error(call, failure);
     if (!awaited_.exchange(true)) answers_ready_();
 }
 
 // Adds a held response to the responses that may be sent. If `failure` is not null, this error is
-// sent instead.
-void FrameConversation::place(HeldResponse& held, const Error* failure) {
+// sent instead. Returns the call.
+FrameConversation::HeldResponse::Call FrameConversation::place(HeldResponse& held,
+                                                               const Error* failure) {
     const auto before = answers_.size();
     if (failure != nullptr) {
         append_refusal(answers_, held.call.frame, *failure);
@@ -247,23 +248,25 @@ void FrameConversation::place(HeldResponse& held, const Error* failure) {
     unsent_ += answers_.size() - before;
     has_answers_ = true;
     direct_.released.push_back(held.call.number);
-    if (failure == nullptr && !held.call.refused) {
+    if (failure == nullptr && held.call.refusal == nullptr) {
         client_session_->released(held.call.number, held.call.started, nullptr);
     }
     if (held.bytes.capacity() > kept_buffer) held.bytes = {};
     held.bytes.clear();
+    HeldResponse::Call call = std::move(held.call);
     std::swap(held, direct_.held[--direct_.count]);
     if (direct_.count == 0 && direct_.held.size() > kept_responses) {
         direct_.held.resize(kept_responses);
         direct_.held.shrink_to_fit();
     }
+    return call;
 }
 
-// Reports a call whose commit has failed, without the mutex, because the observer of the calls may
-// stop the server. A refusal was already reported when the call was decided.
-void FrameConversation::report_failure(const HeldResponse::Call& call, const Error* failure) {
-    if (failure == nullptr || call.refused) return;
-    client_session_->released(call.number, call.started, failure);
+// Reports a call that was answered with an error, without the mutex, because the observer of the
+// calls may stop the server.
+void FrameConversation::report_error(const HeldResponse::Call& call, const Error* failure) {
+    const Error* const error = failure != nullptr ? failure : call.refusal.get();
+    if (error != nullptr) client_session_->released(call.number, call.started, error);
 }
 
 void FrameConversation::collect_direct() {

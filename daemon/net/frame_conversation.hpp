@@ -71,6 +71,9 @@ public:
 
 private:
     static constexpr std::size_t max_searches = 16;
+    // If more responses to direct calls are not collected yet, calls use the general path, because
+    // these responses are searched one by one.
+    static constexpr std::size_t max_direct = 32;
 
     struct Asked {
         // The number of the call in `client_session_`.
@@ -97,7 +100,8 @@ private:
             std::uint64_t number = 0;
             std::uint64_t frame = 0;
             CallObserver::Started started;
-            bool refused = false;
+            // The error with which the call was refused, or null.
+            std::unique_ptr<Error> refusal;
         };
         Call call;
         // Whether the response can be replaced by an error if it is large, because the call has
@@ -122,8 +126,8 @@ private:
 
     bool decide_now(const Frame& frame);
     bool is_held(std::uint64_t frame) ROCKLOCK_EXCLUDES(mutex_);
-    void place(HeldResponse& held, const Error* failure) ROCKLOCK_REQUIRES(mutex_);
-    void report_failure(const HeldResponse::Call& call, const Error* failure);
+    HeldResponse::Call place(HeldResponse& held, const Error* failure) ROCKLOCK_REQUIRES(mutex_);
+    void report_error(const HeldResponse::Call& call, const Error* failure);
     void collect_direct() ROCKLOCK_REQUIRES(mutex_);
     void read_frames(std::string_view& bytes);
     void confirm_before(std::uint64_t position);

@@ -80,7 +80,6 @@ public:
 
     void decided(Result<Answer>&& answer) override {
         session_.decided(call_, number_, answer);
-        if (!answer) session_.dispatcher_.end(started_, &answer.error());
         connection_->decided(number_, std::move(answer), started_);
     }
 
@@ -130,9 +129,9 @@ void ClientSession::decided(const DirectCall& call, std::uint64_t number,
 }
 
 void ClientSession::released(std::uint64_t number, const CallObserver::Started& started,
-                             const Error* failure) {
-    if (failure != nullptr) take_back(number);
-    dispatcher_.end(started, failure);
+                             const Error* error) {
+    if (error != nullptr) take_back(number);
+    dispatcher_.end(started, error);
 }
 
 void ClientSession::keep_ticket(std::uint64_t number, Ticket ticket) {

@@ -67,13 +67,13 @@ public:
     void ask(Call&& call, std::uint64_t number, Dispatcher::Done done) ROCKLOCK_EXCLUDES(mutex_);
     std::uint64_t next_number() { return ++last_number_; }
     // Executes a direct call (direct_call.hpp). Returns false without effect if the call must be
-    // passed to ask(). Otherwise calls `connection->decided()`, or `connection->waits()` if the call
-    // waits. Only one thread at a time may call ask() or decide_now().
+    // passed to ask(). Otherwise calls `connection->decided()`, or `connection->waits()` if the
+    // call waits. Only one thread at a time may call ask() or decide_now().
     bool decide_now(const DirectCall& call, const std::shared_ptr<DirectConnection>& connection)
         ROCKLOCK_EXCLUDES(mutex_);
-    // Must be called when release() was called for a direct call that was not refused. `failure` is
-    // the argument of release().
-    void released(std::uint64_t number, const CallObserver::Started& started, const Error* failure)
+    // Must be called once for each direct call that did not wait, when release() was called for it.
+    // `error` is the error with which the call is answered, or null.
+    void released(std::uint64_t number, const CallObserver::Started& started, const Error* error)
         ROCKLOCK_EXCLUDES(mutex_);
     void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
 

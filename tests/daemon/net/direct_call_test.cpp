@@ -1,5 +1,6 @@
 // Calls that are decided while their frames are processed (lib/service/direct_call.hpp), without a
 // socket. Their responses must wait for the next flush().
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -249,6 +250,22 @@ BOOST_AUTO_TEST_CASE(that_waits_is_answered_or_cancelled_later) {
     BOOST_TEST(line.granted(11).waited);
     BOOST_TEST(calls() == 2);
     BOOST_TEST(calls(ErrorCode::cancelled) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(is_answered_like_other_calls_if_many_are_outstanding) {
+    Line line(*this);
+    constexpr int count = 100;
+    for (std::uint64_t i = 0; i < count; ++i) line.acquire(100 + i, std::to_string(i));
+    BOOST_TEST(line.conversation().outstanding() == 100U);
+    std::vector<bool> answered(count, false);
+    for (int i = 0; i < count; ++i) {
+        const auto frame = line.await();
+        BOOST_TEST((frame->kind == FrameKind::reply));
+        answered.at(frame->number - 100) = true;
+    }
+    BOOST_TEST(std::count(answered.begin(), answered.end(), true) == count);
+    BOOST_TEST(calls() == count);
+    BOOST_TEST(line.conversation().outstanding() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(with_a_number_in_use_ends_the_connection) {
