@@ -184,17 +184,11 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
     std::optional<HttpProblem> problem;
     while (used < input.size() && wanted()) {
         const auto rest = input.substr(used);
-        if (!parser_) {
-            HttpRequest usual;
-            if (const auto size = read_usual_request(rest, usual)) {
-                used += *size;
-                parsed_bytes_ += *size;
-                taken_bytes_ = parsed_bytes_;
-                take(std::move(usual));
-                continue;
-            }
-            parser_ = std::make_unique<Parser>();
+        if (const auto size = take_usual(rest, take); size > 0) {
+            used += size;
+            continue;
         }
+        if (!parser_) parser_ = std::make_unique<Parser>();
         const bool in_header = !parser_->is_header_done();
         if (!in_header && parser_->chunked() && rest.size() < min_end_of_chunks) break;
         ErrorValue error;
@@ -220,6 +214,20 @@ std::optional<HttpProblem> HttpReader::receive(std::string_view bytes,
     }
     keep(input, used);
     return problem;
+}
+
+// Takes a whole usual request from the beginning of `input`. Returns its size, or 0 if there is no
+// such request, or if the parser has begun to parse a request.
+std::size_t HttpReader::take_usual(std::string_view input,
+                                   const std::function<void(HttpRequest&&)>& take) {
+    if (parser_) return 0;
+    HttpRequest usual;
+    const auto size = read_usual_request(input, usual);
+    if (!size) return 0;
+    parsed_bytes_ += *size;
+    taken_bytes_ = parsed_bytes_;
+    take(std::move(usual));
+    return *size;
 }
 
 // Keeps the input that was not parsed. Most requests arrive whole, and are parsed without a copy.

@@ -73,6 +73,7 @@ public:
 private:
     class Parser;
 
+    std::size_t take_usual(std::string_view input, const std::function<void(HttpRequest&&)>& take);
     void keep(std::string_view input, std::size_t used);
 
     // Bytes that were received but not parsed: an incomplete header, or requests that follow after

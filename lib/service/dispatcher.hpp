@@ -226,8 +226,8 @@ public:
     std::optional<Ticket> submit(Call&& call, const Caller& caller, Done done,
                                  ProvenSession* proven = nullptr,
                                  std::function<void(Ticket)> late_ticket = {});
-    // Decides a direct call during this call, as ServerService::decide_now(). Returns false,
-    // without having done anything, if the call must be passed to submit().
+    // Decides a direct call immediately; see ServerService::decide_now(). Returns false without
+    // effect if the call must be passed to submit().
     bool decide_now(const DirectCall& call, const Caller& caller, const ProvenSession& proven,
                     DirectRequest& request);
     // Returns the function that must receive the response of the service to a direct call that

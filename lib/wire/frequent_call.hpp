@@ -24,8 +24,8 @@ bool read_frequent_call(std::string_view body, Call& call);
 enum class FrequentVerb : std::uint8_t { none, acquire, release };
 
 // As above, but reads the members into `acquire` or `release`, and the secret into `secret`.
-// Returns the verb, or `none` for all other calls, including a RenewSession. The objects must be empty
-// or filled by this function; a caller that reuses them avoids most allocations.
+// Returns the verb, or `none` for all other calls, including a RenewSession. The objects must be
+// empty or filled by this function; a caller that reuses them avoids most allocations.
 FrequentVerb read_frequent_call(std::string_view body, Acquire& acquire, Release& release,
                                 Secret& secret);
 

@@ -257,6 +257,7 @@ struct LockManager::Core {
     std::optional<std::chrono::milliseconds> write_deferred() ROCKLOCK_EXCLUDES(mutex);
     // The recipient of the response to a new request: a completion, or `direct` if it is not null.
     struct Recipient {
+        DeliveryBy delivery_by = DeliveryBy::by_thread;
         LockService::Completion done;
         DirectRequest* direct = nullptr;
 
@@ -265,8 +266,7 @@ struct LockManager::Core {
         }
     };
     void decide_and_register(const Event& event, Ticket ticket, Instant now, Recipient to,
-                             DeliveryBy delivery_by, DeferredActions& after)
-        ROCKLOCK_REQUIRES(mutex);
+                             DeferredActions& after) ROCKLOCK_REQUIRES(mutex);
     bool decide_now(const Event& event, DirectRequest& request) ROCKLOCK_EXCLUDES(mutex);
     void run_deferred(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
     void submit_now(const Event& event, Ticket ticket, LockService::Completion done,

@@ -36,7 +36,7 @@ Ticket LockManager::Core::submit(Request&& request, LockService::Completion done
         const Instant now = clock.now();
         check_time(now.boot, after);
         const bool late = !closing && stalls.defer(event, ticket, done);
-        if (!late) decide_and_register(event, ticket, now, {std::move(done)}, delivery_by, after);
+        if (!late) decide_and_register(event, ticket, now, {delivery_by, std::move(done)}, after);
     }
     run_deferred(after);
     return ticket;
@@ -47,7 +47,7 @@ void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockServic
     DeferredActions after;
     {
         MutexLock lock(mutex);
-        decide_and_register(event, ticket, clock.now(), {std::move(done)}, delivery_by, after);
+        decide_and_register(event, ticket, clock.now(), {delivery_by, std::move(done)}, after);
     }
     run_deferred(after);
 }
@@ -63,7 +63,7 @@ bool LockManager::Core::decide_now(const Event& event, DirectRequest& request) {
         decided = !closing && !failed && !stalls.stalled();
         if (decided) {
             const Ticket ticket = take_ticket();
-            decide_and_register(event, ticket, now, {{}, &request}, DeliveryBy::by_flush, after);
+            decide_and_register(event, ticket, now, {DeliveryBy::by_flush, {}, &request}, after);
         }
     }
     run_deferred(after);
@@ -72,15 +72,14 @@ bool LockManager::Core::decide_now(const Event& event, DirectRequest& request) {
 }
 
 void LockManager::Core::decide_and_register(const Event& event, Ticket ticket, Instant now,
-                                            Recipient to, DeliveryBy delivery_by,
-                                            DeferredActions& after) {
+                                            Recipient to, DeferredActions& after) {
     after.alone = closing;
     if (auto error = refusal()) {
         after.own = *std::move(error);
     } else {
         decide(event, ticket, now, after);
     }
-    const bool flushes = delivery_by == DeliveryBy::by_flush && options.background;
+    const bool flushes = to.delivery_by == DeliveryBy::by_flush && options.background;
     if (after.history) {
         Delivery& delivery = deliveries.add_committing();
         delivery.done = to.completion(ticket);
@@ -110,7 +109,7 @@ void LockManager::Core::decide_and_register(const Event& event, Ticket ticket, I
     if (commits.delay().ends_with(deliveries.added())) schedule.delay_over.notify_one();
     after.deliver = !deliveries.empty();
     // Without the background thread, tick() delivers.
-    if (delivery_by == DeliveryBy::by_flush) after.deliver = false;
+    if (to.delivery_by == DeliveryBy::by_flush) after.deliver = false;
 }
 
 void LockManager::Core::run_deferred(DeferredActions& after) {

@@ -62,8 +62,8 @@ public:
         return submit(std::move(request), std::move(done));
     }
     // As enqueue(), for a request that can usually be decided at once. Calls either
-    // `request.decided()` or `request.waits()` before it returns true. A response that was passed to
-    // decided() may be sent when a later flush() calls ResponseReceiver::release(). `event` must
+    // `request.decided()` or `request.waits()` before it returns true. A response that was passed
+    // to decided() may be sent when a later flush() calls ResponseReceiver::release(). `event` must
     // contain a Request.
     //
     // Returns false without effect if the request must be passed to enqueue().

@@ -95,7 +95,7 @@ class HoldRange {
     using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
 
 public:
-    class iterator {
+    class Iterator {
     public:
         using iterator_category = std::forward_iterator_tag;
         using value_type = std::remove_const_t<T>;
@@ -103,21 +103,21 @@ public:
         using pointer = T*;
         using reference = T&;
 
-        iterator() = default;
-        explicit iterator(Byte* at) : at_(at) {}
+        Iterator() = default;
+        explicit Iterator(Byte* at) : at_(at) {}
         T& operator*() const { return *reinterpret_cast<T*>(at_); }
         T* operator->() const { return reinterpret_cast<T*>(at_); }
-        iterator& operator++() {
+        Iterator& operator++() {
             at_ += sizeof(LinkedHold);
             return *this;
         }
-        iterator operator++(int) {
-            iterator before = *this;
+        Iterator operator++(int) {
+            Iterator before = *this;
             ++*this;
             return before;
         }
-        friend bool operator==(const iterator&, const iterator&) = default;
-        friend difference_type operator-(const iterator& a, const iterator& b) {
+        friend bool operator==(const Iterator&, const Iterator&) = default;
+        friend difference_type operator-(const Iterator& a, const Iterator& b) {
             return (a.at_ - b.at_) / static_cast<difference_type>(sizeof(LinkedHold));
         }
 
@@ -132,12 +132,12 @@ public:
         return *at(index);
     }
     T& front() const { return *first_; }
-    iterator begin() const { return at(0); }
-    iterator end() const { return at(count_); }
+    Iterator begin() const { return at(0); }
+    Iterator end() const { return at(count_); }
 
 private:
-    iterator at(std::size_t index) const {
-        return iterator(reinterpret_cast<Byte*>(first_) + index * sizeof(LinkedHold));
+    Iterator at(std::size_t index) const {
+        return Iterator(reinterpret_cast<Byte*>(first_) + index * sizeof(LinkedHold));
     }
 
     T* first_;

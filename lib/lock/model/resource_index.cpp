@@ -32,9 +32,9 @@ ResourceIndex::~ResourceIndex() {
     }
 }
 
-// With n buckets, where 2^k is the greatest power of two that is at most n, the lowest k + 1 bits of
-// the hash are the index of a bucket. If this bucket does not exist yet, its resources are in the
-// bucket whose index has bit k cleared.
+// With n buckets, where 2^k is the greatest power of two that is at most n, the lowest k + 1 bits
+// of the hash are the index of a bucket. If this bucket does not exist yet, its resources are in
+// the bucket whose index has bit k cleared.
 std::size_t ResourceIndex::bucket_of(std::uint64_t hash, std::size_t buckets) {
     const std::size_t level = std::bit_floor(buckets);
     const std::size_t index = hash & (2 * level - 1);

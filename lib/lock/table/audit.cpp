@@ -36,6 +36,18 @@ public:
 private:
     bool live(const Hold& hold) const { return lock_model::live(hold, core_.now.boot); }
 
+    // `newer` is the hold before this one in the list of the resource, or null.
+    const char* check_hold(const Resource& at, const Hold& hold, const Hold* newer) const {
+        if (hold.plain ? &hold != at.plain_hold() : linked(hold).newer.get() != newer)
+            return "the holds are linked incorrectly";
+        if (hold.grant()->id() > at.last().grant()) return "a hold is newer than the last grant";
+        if (hold.resource() != &at) return "a hold belongs to another resource";
+        if (core_.grants.find(hold.grant()->id()) != hold.grant())
+            return "a hold belongs to no grant";
+        if (conflict_of(at, hold)) return "two sessions hold conflicting locks";
+        return nullptr;
+    }
+
     const char* check_holds(const Resource& at) {
         std::uint32_t holds = 0;
         std::uint32_t strong = 0;
@@ -43,19 +55,12 @@ private:
         const Hold* newer = nullptr;
         for (const Hold* hold = at.newest_hold(); hold != nullptr; hold = hold->next()) {
             ++holds;
-            if (hold->plain ? hold != at.plain_hold() : linked(*hold).newer.get() != newer)
-                return "the holds are linked incorrectly";
+            if (const char* const wrong = check_hold(at, *hold, newer)) return wrong;
             newer = hold;
-            if (hold->grant()->id() > at.last().grant())
-                return "a hold is newer than the last grant";
             strong += hold->mode != Mode::read ? 1 : 0;
             marks_ += hold->subtree ? 1 : 0;
             exclusive_ += hold->mode == Mode::exclusive ? 1 : 0;
             permits += live(*hold) ? hold->permits() : 0;
-            if (hold->resource() != &at) return "a hold belongs to another resource";
-            if (core_.grants.find(hold->grant()->id()) != hold->grant())
-                return "a hold belongs to no grant";
-            if (conflict_of(at, *hold)) return "two sessions hold conflicting locks";
         }
         if (holds != at.holds() || strong != at.strong()) return "the number of holds is wrong";
         if (permits > 0 && permits > core_.classes.of(at.name()).permits)

@@ -262,6 +262,17 @@ void LockTable::Core::recover_deadline(Session& session, const records::Deadline
     session.deadline_source.exact = facts.exact && seen.boot_epoch == facts.boot_epoch;
 }
 
+namespace {
+
+// Returns whether the lock table can store the numbers of the earlier grants on the locks.
+bool can_store_links(const GrantRecord& record) {
+    return std::all_of(record.locks.begin(), record.locks.end(), [](const records::Lock& lock) {
+        return lock_model::Hold::can_store(lock.before);
+    });
+}
+
+}  // namespace
+
 Result<void> LockTable::Core::recover_grants(const Snapshot& records, const RecoveryFacts& facts) {
     const auto sets = records.scan(Family::locks, std::string(1, records::set_tag),
                                    std::string(1, static_cast<char>(records::set_tag + 1)));
@@ -283,9 +294,7 @@ Result<void> LockTable::Core::recover_grants(const Snapshot& records, const Reco
                             return corrupt("the locks of a set");
                         }
                     }
-                    for (const Lock& lock : record->locks) {
-                        if (!Hold::can_store(lock.before)) return corrupt("a grant");
-                    }
+                    if (!can_store_links(*record)) return corrupt("a grant");
                     if (record->token != Token{number(record->id)}) {
                         for (const Lock& lock : record->locks) {
                             recovery.converted.push_back(

@@ -33,6 +33,12 @@ std::vector<DraftAccess> writers_of(const WriteItem& request,
     return writers;
 }
 
+Result<std::optional<StoredItem>> read_current(const Storage& storage, const PlannedWrite& plan) {
+    const auto value = storage.get(Family::items, plan.row);
+    if (!value) return value.error();
+    return decode_current(plan, *value);
+}
+
 // As decide_write(). Fails before anything is changed if the answer is larger than its receiver
 // accepts.
 Result<DecidedWrite> decide_within_limit(const PlannedWrite& plan,
@@ -83,9 +89,7 @@ Result<WriteAnswer> TableStore::write_planned(const ReadWrite& read) {
             const auto snapshot = storage_.snapshot();
             return keep_instead(draft_moment(*snapshot), kept_of(*plan, std::move(late)), refused);
         }
-        const auto value = storage_.get(Family::items, plan->row);
-        if (!value) return Error(value.error());
-        const auto current = decode_current(*plan, *value);
+        const auto current = read_current(storage_, *plan);
         if (!current) return Error(current.error());
         // Taken after the read, so that it is greater than the version of the item.
         const auto version = versions_.next();

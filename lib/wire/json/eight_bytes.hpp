@@ -1,10 +1,10 @@
 // Compares eight bytes of a text at a time.
 //
-// Only the high bit of each byte of a result has a meaning: `below(...) & high_bits` is 0 if no byte
-// is less than the limit, and `equal(...) & high_bits` is 0 if no byte equals the byte. Otherwise,
-// the lowest bit that is set marks the first such byte. Higher bits have no meaning. At bytes of
-// 0x80 or more, the result is arbitrary: the caller must exclude them with `~bytes`, or treat them
-// as found with `| bytes`.
+// Only the high bit of each byte of a result has a meaning: `below(...) & high_bits` is 0 if no
+// byte is less than the limit, and `equal(...) & high_bits` is 0 if no byte equals the byte.
+// Otherwise, the lowest bit that is set marks the first such byte. Higher bits have no meaning. At
+// bytes of 0x80 or more, the result is arbitrary: the caller must exclude them with `~bytes`, or
+// treat them as found with `| bytes`.
 #pragma once
 
 #include <cstdint>
