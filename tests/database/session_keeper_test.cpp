@@ -2,8 +2,8 @@
 #include "database/session_keeper.hpp"
 
 #include <chrono>
-#include <future>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
