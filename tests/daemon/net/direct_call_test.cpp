@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -65,6 +66,10 @@ struct World {
     World() {
         manager->on_flush_needed([] {});
     }
+    // Delivers the responses that were not flushed, while their observer exists.
+    ~World() { std::ignore = manager->close(); }
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
 
     FaultyStorage storage{system_clock()};
     std::unique_ptr<LockManager> manager = LockManager::open(storage, system_clock(), {}).value();
