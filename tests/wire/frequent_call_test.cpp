@@ -76,14 +76,7 @@ BOOST_AUTO_TEST_CASE(is_read_as_any_other) {
         BOOST_TEST(read_frequent_call(body, fast));
         BOOST_TEST((call_bytes(fast) == bytes));
         for (int round = 0; round < 2'000; ++round) {
-            std::string changed = body;
-            for (auto count = 1 + random() % 2; count > 0; --count) {
-                const auto at = random() % changed.size();
-                // Small values are more often valid.
-                changed[at] = static_cast<char>(random() % (round % 2 == 0 ? 256 : 4));
-            }
-            if (round % 5 == 0) changed.resize(random() % changed.size());
-            with_exact_copy(changed, [&](std::string_view part) {
+            with_exact_copy(randomly_changed(body, random, round), [&](std::string_view part) {
                 Call found;
                 const bool read = read_frequent_call(part, found);
                 const auto verb = read_into(reused, part);
@@ -181,13 +174,7 @@ BOOST_AUTO_TEST_CASE(is_read_as_any_other) {
         BOOST_TEST((fast.held == 5ms));
         BOOST_TEST(write_reply(fast.reply) == write_reply(entry.second));
         for (int round = 0; round < 2'000; ++round) {
-            std::string changed = body;
-            for (auto count = 1 + random() % 2; count > 0; --count) {
-                const auto at = random() % changed.size();
-                changed[at] = static_cast<char>(random() % (round % 2 == 0 ? 256 : 4));
-            }
-            if (round % 5 == 0) changed.resize(random() % changed.size());
-            with_exact_copy(changed, [&](std::string_view part) {
+            with_exact_copy(randomly_changed(body, random, round), [&](std::string_view part) {
                 FrameReply found;
                 if (!read_frequent_reply(asked, part, found.held, found.reply)) return;
                 const auto general = read_any_reply_frame(asked, part);

@@ -23,15 +23,6 @@ inline constexpr int rounds = 40;
 
 inline std::mt19937_64 seeded(unsigned seed) { return std::mt19937_64(seed); }
 
-template <typename Variant, typename Do, std::size_t... index>
-void for_each_type(Do&& run, std::index_sequence<index...> /*all*/) {
-    (run(std::variant_alternative_t<index, Variant>{}), ...);
-}
-template <typename Variant, typename Do>
-void for_each_type(Do&& run) {
-    for_each_type<Variant>(run, std::make_index_sequence<std::variant_size_v<Variant>>());
-}
-
 // Each lock has either a mode, several modes or an intent.
 inline void make_consistent(std::vector<LockRequest>& locks) {
     for (auto& lock : locks) {
@@ -144,6 +135,17 @@ inline std::string call_bytes(const Call& call) {
 inline std::string any_call_bytes(const Call& call) {
     std::string bytes;
     append_any_call(bytes, 7, call);
+    return bytes;
+}
+
+// Returns the bytes with one or two of them changed. In every fifth round, they are also cut off.
+inline std::string randomly_changed(std::string bytes, std::mt19937_64& random, int round) {
+    for (auto count = 1 + random() % 2; count > 0; --count) {
+        const auto at = random() % bytes.size();
+        // Small values are more often valid.
+        bytes[at] = static_cast<char>(random() % (round % 2 == 0 ? 256 : 4));
+    }
+    if (round % 5 == 0) bytes.resize(random() % bytes.size());
     return bytes;
 }
 

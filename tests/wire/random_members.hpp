@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <random>
 #include <set>
@@ -11,6 +12,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "wire/frame_tag.hpp"
@@ -18,6 +20,16 @@
 #include "wire/lock_words.hpp"
 
 namespace rocklock::testing {
+
+// Calls `run` with an empty value of each type of the variant.
+template <typename Variant, typename Do, std::size_t... index>
+void for_each_type(Do&& run, std::index_sequence<index...> /*all*/) {
+    (run(std::variant_alternative_t<index, Variant>{}), ...);
+}
+template <typename Variant, typename Do>
+void for_each_type(Do&& run) {
+    for_each_type<Variant>(run, std::make_index_sequence<std::variant_size_v<Variant>>());
+}
 
 class RandomMembers {
 public:

@@ -16,15 +16,6 @@ namespace {
 
 constexpr int rounds = 40;
 
-template <typename Variant, typename Do, std::size_t... index>
-void for_each_type(Do&& run, std::index_sequence<index...> /*all*/) {
-    (run(std::variant_alternative_t<index, Variant>{}), ...);
-}
-template <typename Variant, typename Do>
-void for_each_type(Do&& run) {
-    for_each_type<Variant>(run, std::make_index_sequence<std::variant_size_v<Variant>>());
-}
-
 TableFrame random_frame(TableRequest empty, std::mt19937_64& random, bool full) {
     TableFrame frame{std::move(empty), {}};
     RandomMembers members(random, full);

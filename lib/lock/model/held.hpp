@@ -177,8 +177,9 @@ struct ResourceExtra : InArena {
     // The end of a minimum hold or of a lock delay. The resource is not granted before this time.
     BootTime closed_until{};
     Timer timer;
-    // Of a resource with a slot: its linked holds, and the first of its children. A resource
-    // without a slot has them in ResourceLinks, except for the numbers of linked holds.
+    // If the resource has a slot, these are its linked holds and the first of its children. If it
+    // has none, ResourceLinks contains the newest hold and the first child, and only the numbers of
+    // holds in `linked` are used.
     LinkedHolds linked;
     Near<Resource> children;
     // If the slot is in use: the last grant, if it is not the one in the slot, or if facts about
