@@ -8,6 +8,8 @@
 
 #include <rocklock/error.hpp>
 
+#include "base/assert.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -163,7 +165,7 @@ bool FrameConversation::is_held(std::uint64_t frame) {
     const MutexLock lock(mutex_);
     const auto held = std::span(direct_.held).first(direct_.count);
     return std::any_of(held.begin(), held.end(),
-                       [&](const HeldResponse& each) { return each.call.frame == frame; });
+                       [&](const HeldResponse& each) { return each.frame == frame; });
 }
 
 // Executes a direct call. Returns false if the frame contains another call.
@@ -175,31 +177,22 @@ bool FrameConversation::decide_now(const Frame& frame) {
     return client_session_->decide_now(call, shared_from_this());
 }
 
-void FrameConversation::decided(std::uint64_t number, Result<Answer>&& answer,
+void FrameConversation::decided(std::uint64_t number, const Result<Answer>& answer,
                                 const CallObserver::Started& started) {
     ++direct_count_;
-    HeldResponse::Call call{number, deciding_.frame, started, nullptr};
-    if (!answer) call.refusal = std::make_unique<Error>(answer.error());
-    std::optional<Error> failure;
-    {
-        const MutexLock lock(mutex_);
-        if (direct_.count == direct_.held.size()) direct_.held.emplace_back();
-        HeldResponse& held = direct_.held[direct_.count++];
-        held.may_discard = !answer || deciding_.joins;
-        if (answer) {
-            append_answer(held.bytes, call.frame, *answer);
-        } else {
-            append_refusal(held.bytes, call.frame, answer.error());
-        }
-        held.call = std::move(call);
-        const auto early = std::find_if(direct_.early.begin(), direct_.early.end(),
-                                        [&](const auto& each) { return each.number == number; });
-        if (early == direct_.early.end()) return;
-        failure = std::move(early->failure);
-        direct_.early.erase(early);
-        call = place(held, failure ? &*failure : nullptr);
+    const MutexLock lock(mutex_);
+    if (direct_.count == direct_.held.size()) direct_.held.emplace_back();
+    HeldResponse& held = direct_.held[direct_.count++];
+    held.number = number;
+    held.frame = deciding_.frame;
+    held.started = started;
+    held.may_discard = !answer || deciding_.joins;
+    if (answer) {
+        append_answer(held.bytes, held.frame, *answer);
+    } else {
+        append_refusal(held.bytes, held.frame, answer.error());
+        held.refusal = std::make_unique<Error>(answer.error());
     }
-    report_error(call, failure ? &*failure : nullptr);
 }
 
 Dispatcher::Done FrameConversation::waits(std::uint64_t number) {
@@ -211,34 +204,41 @@ Dispatcher::Done FrameConversation::waits(std::uint64_t number) {
 }
 
 // Called on any thread.
-void FrameConversation::release(std::uint64_t number, const Error* failure) {
-    HeldResponse::Call call;
+void FrameConversation::release(std::uint64_t number, const Error* failure,
+                                std::chrono::steady_clock::time_point now) {
+    // An error is reported without the mutex, because the observer of the calls may stop the
+    // server.
+    std::unique_ptr<Error> refusal;
+    CallObserver::Started started;
     {
         const MutexLock lock(mutex_);
-        const auto held = std::span(direct_.held).first(direct_.count);
-        const auto found = std::find_if(held.begin(), held.end(), [&](const HeldResponse& each) {
-            return each.call.number == number;
+        const auto all = std::span(direct_.held).first(direct_.count);
+        const auto held = std::find_if(all.begin(), all.end(), [&](const HeldResponse& each) {
+            return each.number == number;
         });
-        if (found == held.end()) {
-            direct_.early.push_back(
-                {number, failure != nullptr ? std::optional(*failure) : std::nullopt});
-            return;
+        ROCKLOCK_ASSERT(held != all.end());
+        place(*held, failure);
+        refusal = std::move(held->refusal);
+        if (failure == nullptr && refusal == nullptr) {
+            client_session_->released(number, held->started, nullptr, now);
+        } else {
+            started = std::move(held->started);
         }
-        call = place(*found, failure);
+        remove_held(*held);
     }
-    report_error(call, failure);
+    const Error* const error = failure != nullptr ? failure : refusal.get();
+    if (error != nullptr) client_session_->released(number, started, error, now);
     if (!awaited_.exchange(true)) answers_ready_();
 }
 
 // Adds a held response to the responses that may be sent. If `failure` is not null, this error is
-// sent instead. Returns the call.
-FrameConversation::HeldResponse::Call FrameConversation::place(HeldResponse& held,
-                                                               const Error* failure) {
+// sent instead.
+void FrameConversation::place(HeldResponse& held, const Error* failure) {
     const auto before = answers_.size();
     if (failure != nullptr) {
-        append_refusal(answers_, held.call.frame, *failure);
+        append_refusal(answers_, held.frame, *failure);
     } else if (held.may_discard && held.bytes.size() > small_buffer && buffers_full()) {
-        append_refusal(answers_, held.call.frame, buffers_->error());
+        append_refusal(answers_, held.frame, buffers_->error());
     } else if (answers_.empty()) {
         answers_.swap(held.bytes);
     } else {
@@ -247,26 +247,19 @@ FrameConversation::HeldResponse::Call FrameConversation::place(HeldResponse& hel
     if (answers_.size() > small_buffer) answer_bytes_.set(answers_.size());
     unsent_ += answers_.size() - before;
     has_answers_ = true;
-    direct_.released.push_back(held.call.number);
-    if (failure == nullptr && held.call.refusal == nullptr) {
-        client_session_->released(held.call.number, held.call.started, nullptr);
-    }
+    direct_.released.push_back(held.number);
+}
+
+// Invalidates `held`.
+void FrameConversation::remove_held(HeldResponse& held) {
     if (held.bytes.capacity() > kept_buffer) held.bytes = {};
     held.bytes.clear();
-    HeldResponse::Call call = std::move(held.call);
-    std::swap(held, direct_.held[--direct_.count]);
+    HeldResponse& last = direct_.held[--direct_.count];
+    if (&held != &last) std::swap(held, last);
     if (direct_.count == 0 && direct_.held.size() > kept_responses) {
         direct_.held.resize(kept_responses);
         direct_.held.shrink_to_fit();
     }
-    return call;
-}
-
-// Reports a call that was answered with an error, without the mutex, because the observer of the
-// calls may stop the server.
-void FrameConversation::report_error(const HeldResponse::Call& call, const Error* failure) {
-    const Error* const error = failure != nullptr ? failure : call.refusal.get();
-    if (error != nullptr) client_session_->released(call.number, call.started, error);
 }
 
 void FrameConversation::collect_direct() {

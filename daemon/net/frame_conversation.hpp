@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -64,10 +65,11 @@ public:
     bool ended() const override { return ending_ && outstanding() == 0; }
     bool broken() const override { return broken_; }
 
-    void decided(std::uint64_t number, Result<Answer>&& answer,
+    void decided(std::uint64_t number, const Result<Answer>& answer,
                  const CallObserver::Started& started) override ROCKLOCK_EXCLUDES(mutex_);
     Dispatcher::Done waits(std::uint64_t number) override;
-    void release(std::uint64_t number, const Error* failure) override ROCKLOCK_EXCLUDES(mutex_);
+    void release(std::uint64_t number, const Error* failure,
+                 std::chrono::steady_clock::time_point now) override ROCKLOCK_EXCLUDES(mutex_);
 
 private:
     static constexpr std::size_t max_searches = 16;
@@ -94,40 +96,31 @@ private:
 
     // The response to a direct call, which must not be sent before release().
     struct HeldResponse {
-        struct Call {
-            // The number of the call in `client_session_`, and the number that the client has given
-            // to it.
-            std::uint64_t number = 0;
-            std::uint64_t frame = 0;
-            CallObserver::Started started;
-            // The error with which the call was refused, or null.
-            std::unique_ptr<Error> refusal;
-        };
-        Call call;
+        // The number of the call in `client_session_`, and the number that the client has given to
+        // it.
+        std::uint64_t number = 0;
+        std::uint64_t frame = 0;
+        CallObserver::Started started;
+        // The error with which the call was refused, or null.
+        std::unique_ptr<Error> refusal;
         // Whether the response can be replaced by an error if it is large, because the call has
         // changed nothing.
         bool may_discard = false;
         std::string bytes;
-    };
-    // A call of release() that arrived before decided().
-    struct EarlyRelease {
-        std::uint64_t number = 0;
-        std::optional<Error> failure;
     };
     // The responses to direct calls.
     struct DirectResponses {
         // The first `count` elements are in use. The strings of the others are reused.
         std::vector<HeldResponse> held;
         std::size_t count = 0;
-        std::vector<EarlyRelease> early;
         // The numbers of the calls in `client_session_` whose responses are in `answers_`.
         std::vector<std::uint64_t> released;
     };
 
     bool decide_now(const Frame& frame);
     bool is_held(std::uint64_t frame) ROCKLOCK_EXCLUDES(mutex_);
-    HeldResponse::Call place(HeldResponse& held, const Error* failure) ROCKLOCK_REQUIRES(mutex_);
-    void report_error(const HeldResponse::Call& call, const Error* failure);
+    void place(HeldResponse& held, const Error* failure) ROCKLOCK_REQUIRES(mutex_);
+    void remove_held(HeldResponse& held) ROCKLOCK_REQUIRES(mutex_);
     void collect_direct() ROCKLOCK_REQUIRES(mutex_);
     void read_frames(std::string_view& bytes);
     void confirm_before(std::uint64_t position);

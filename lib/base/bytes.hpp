@@ -133,7 +133,7 @@ public:
     ByteWriter(const ByteWriter&) = delete;
     ByteWriter& operator=(const ByteWriter&) = delete;
 
-    void flush() {
+    [[gnu::noinline]] void flush() {
         out_.append(buffer_.data(), used_);
         used_ = 0;
     }
@@ -166,14 +166,20 @@ public:
         const Unsigned swapped = big_endian_of(value);
         std::memcpy(room(sizeof swapped), &swapped, sizeof swapped);
     }
-    void varint(std::uint64_t value) {
-        if (used_ + max_varint_bytes > buffer_.size()) flush();
-        used_ += encode_varint(buffer_.data() + used_, value);
+    [[gnu::always_inline]] void varint(std::uint64_t value) {
+        if (value < 0x80) return byte(static_cast<char>(value));
+        long_varint(value);
     }
 
 private:
-    char* room(std::size_t size) {
-        if (used_ + size > buffer_.size()) flush();
+    // Most varints fit in one byte, so only that part of varint() is inlined.
+    [[gnu::noinline]] void long_varint(std::uint64_t value) {
+        if (used_ + max_varint_bytes > buffer_.size()) flush();
+        used_ += encode_varint(buffer_.data() + used_, value);
+    }
+    [[gnu::always_inline]] char* room(std::size_t size) {
+        if (used_ + size > buffer_.size()) [[unlikely]]
+            flush();
         char* const at = buffer_.data() + used_;
         used_ += size;
         return at;

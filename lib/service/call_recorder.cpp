@@ -108,8 +108,8 @@ CallObserver::Started CallRecorder::begin(const Call& call, const Caller& caller
     return started;
 }
 
-void CallRecorder::end(const Started& started, const Error* error) {
-    const auto took = steady_clock::now() - started.at;
+void CallRecorder::end(const Started& started, const Error* error, steady_clock::time_point now) {
+    const auto took = now - started.at;
     counters_.add(started.verb, error != nullptr ? std::optional(error->code) : std::nullopt, took);
     if (error != nullptr) judge(*error);
 }

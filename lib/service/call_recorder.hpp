@@ -25,7 +25,8 @@ public:
 
     Started begin(const Call& call, const Caller& caller) override;
     void end(const Started& started, Result<Reply>&& reply, const Done& done) override;
-    void end(const Started& started, const Error* error) override;
+    void end(const Started& started, const Error* error,
+             std::chrono::steady_clock::time_point now) override;
 
     // Must be called when a request for tables has failed with an error that the request did not
     // cause. If the error means that the storage has failed, reports the failure.

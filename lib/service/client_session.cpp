@@ -78,9 +78,9 @@ public:
     std::shared_ptr<ResponseReceiver> receiver() override { return connection_; }
     std::uint64_t id() const override { return number_; }
 
-    void decided(Result<Answer>&& answer) override {
+    void decided(const Result<Answer>& answer) override {
         session_.decided(call_, number_, answer);
-        connection_->decided(number_, std::move(answer), started_);
+        connection_->decided(number_, answer, started_);
     }
 
     LockService::Completion waits(Ticket ticket) override {
@@ -129,9 +129,9 @@ void ClientSession::decided(const DirectCall& call, std::uint64_t number,
 }
 
 void ClientSession::released(std::uint64_t number, const CallObserver::Started& started,
-                             const Error* error) {
+                             const Error* error, std::chrono::steady_clock::time_point now) {
     if (error != nullptr) take_back(number);
-    dispatcher_.end(started, error);
+    dispatcher_.end(started, error, now);
 }
 
 void ClientSession::keep_ticket(std::uint64_t number, Ticket ticket) {

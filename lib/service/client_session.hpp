@@ -20,6 +20,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -72,9 +73,10 @@ public:
     bool decide_now(const DirectCall& call, const std::shared_ptr<DirectConnection>& connection)
         ROCKLOCK_EXCLUDES(mutex_);
     // Must be called once for each direct call that did not wait, when release() was called for it.
-    // `error` is the error with which the call is answered, or null.
-    void released(std::uint64_t number, const CallObserver::Started& started, const Error* error)
-        ROCKLOCK_EXCLUDES(mutex_);
+    // `error` is the error with which the call is answered, or null; `now` is the time of
+    // release().
+    void released(std::uint64_t number, const CallObserver::Started& started, const Error* error,
+                  std::chrono::steady_clock::time_point now) ROCKLOCK_EXCLUDES(mutex_);
     void cancel(std::uint64_t number) ROCKLOCK_EXCLUDES(mutex_);
 
     // Must be called when the client has closed its sending side, even if some of its requests are

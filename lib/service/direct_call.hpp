@@ -56,8 +56,8 @@ class DirectConnection : public ResponseReceiver {
 public:
     // The call was decided. The reply must not be sent before release() is called with the number
     // of the call. `started` must be passed to ClientSession::released(). Called on the thread of
-    // the call.
-    virtual void decided(std::uint64_t number, Result<Answer>&& answer,
+    // the call, with mutexes held: must not call the ClientSession.
+    virtual void decided(std::uint64_t number, const Result<Answer>& answer,
                          const CallObserver::Started& started) = 0;
     // The call waits. Returns the function that receives its reply. Called with mutexes held: must
     // not call the ClientSession.

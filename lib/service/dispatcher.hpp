@@ -137,8 +137,9 @@ public:
     virtual void end(const Started& started, Result<Reply>&& reply, const Done& done) = 0;
     // Called instead of the function above for a direct call that did not wait, on any thread. If
     // `error` is null, the call has succeeded, and a mutex of its connection may be held: the
-    // function must not call the connection.
-    virtual void end(const Started& started, const Error* error) = 0;
+    // function must not call the connection. `now` is about the time of the call.
+    virtual void end(const Started& started, const Error* error,
+                     std::chrono::steady_clock::time_point now) = 0;
 };
 
 // Returns true if the call searches much of the lock table or the history, or waits for a sync. A
@@ -235,7 +236,8 @@ public:
     LockService::Completion completion_of(const CallObserver::Started& started, Done done);
     // Begins and ends the observation of a direct call. `error` is null if the call has succeeded.
     CallObserver::Started begin(const DirectCall& call) const;
-    void end(const CallObserver::Started& started, const Error* error) const;
+    void end(const CallObserver::Started& started, const Error* error,
+             std::chrono::steady_clock::time_point now) const;
     void cancel(Ticket ticket) { service_.cancel(ticket); }
     // Records the waits, sessions and undelivered grants of a disconnected client.
     // release_disconnected() ends them, together with those of other disconnected clients.

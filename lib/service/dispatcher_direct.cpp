@@ -28,8 +28,9 @@ CallObserver::Started Dispatcher::begin(const DirectCall& call) const {
     return {call.verb(), true, std::chrono::steady_clock::now(), nullptr};
 }
 
-void Dispatcher::end(const CallObserver::Started& started, const Error* error) const {
-    if (options_.observer != nullptr) options_.observer->end(started, error);
+void Dispatcher::end(const CallObserver::Started& started, const Error* error,
+                     std::chrono::steady_clock::time_point now) const {
+    if (options_.observer != nullptr) options_.observer->end(started, error, now);
 }
 
 }  // namespace rocklock

@@ -30,6 +30,10 @@ public:
     Result(T&& value) : state_(std::in_place_index<0>, std::move(value)) {}
     Result(const T& value) : state_(std::in_place_index<0>, value) {}
     Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+    // Constructs the value from the arguments, without a move.
+    template <typename... Args>
+    explicit Result(std::in_place_t, Args&&... args)
+        : state_(std::in_place_index<0>, std::forward<Args>(args)...) {}
 
     bool has_value() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return has_value(); }

@@ -182,7 +182,15 @@ struct LockManager::Core {
 
     // The work that remains after a decision, and is done after the mutex was unlocked.
     struct DeferredActions {
+        // Returns the answer to the request of the caller, or null if it waits.
+        const Result<Answer>* answer() const {
+            return in_decision != nullptr ? in_decision : own ? &*own : nullptr;
+        }
+
         std::optional<Result<Answer>> own;
+        // For a request of decide_now(): its answer in `decision`, from which it is not moved.
+        const Result<Answer>* in_decision = nullptr;
+        bool keeps_in_decision = false;
         std::optional<HistoryLookup> history;
         CommitDependency dependency;
         std::vector<Parker*> wake;
@@ -282,7 +290,14 @@ struct LockManager::Core {
     // Sets the time at which the thread wakes for trimming; max() if there are no records to trim.
     void plan_trim(BootTime at) ROCKLOCK_REQUIRES(mutex);
     void deliver_done() ROCKLOCK_EXCLUDES(mutex);
-    void deliver(Delivery& delivery, const std::optional<Error>& failure) ROCKLOCK_EXCLUDES(mutex);
+    struct DeliveryFacts {
+        // The failure of the storage, if any.
+        std::optional<Error> failure;
+        // The time of the delivery.
+        BootTime boot;
+        std::chrono::steady_clock::time_point now;
+    };
+    void deliver(Delivery& delivery, const DeliveryFacts& facts) ROCKLOCK_EXCLUDES(mutex);
     void notify(const manager::Notifications& notifications) ROCKLOCK_EXCLUDES(mutex);
     std::optional<BootTime> work() ROCKLOCK_EXCLUDES(mutex);
     bool notify_flusher_if_any() ROCKLOCK_EXCLUDES(mutex);

@@ -99,18 +99,18 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, Instant now,
     // A deferred response depends on no commit.
     if (after.dependency.durability == Durability::deferred) after.dependency.kept = 0;
     distribute(ticket, dependency, after);
-    if (commits.confirms() && after.own && !*after.own) {
+    const Result<Answer>* const own = after.answer();
+    if (commits.confirms() && own != nullptr && !*own) {
         after.dependency = confirmed_refusal(dependency);
     }
     // A repeated OpenSession is answered after the opening of the session is written; it need not
     // be synced.
-    if (!changed && !commits.confirms() && after.own && *after.own &&
-        std::holds_alternative<SessionInfo>(**after.own)) {
+    const bool answered = !commits.confirms() && own != nullptr && *own;
+    if (!changed && answered && std::holds_alternative<SessionInfo>(**own)) {
         after.dependency = {commits.last_kept(), Durability::written};
     }
     // Notices that a session already has may come from commits that are not written yet.
-    if (!commits.confirms() && after.own && *after.own &&
-        std::holds_alternative<Notices>(**after.own)) {
+    if (answered && std::holds_alternative<Notices>(**own)) {
         after.dependency = commits.all_written();
     }
     stalls.decided(now.boot, table.has_sessions());
@@ -137,15 +137,19 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
                                    DeferredActions& after) {
     for (TicketAnswer& reply : decision.replies) {
         if (reply.ticket == own) {
-            ROCKLOCK_ASSERT(!after.own);
-            after.own = std::move(reply.answer);
+            ROCKLOCK_ASSERT(after.answer() == nullptr);
+            if (after.keeps_in_decision) {
+                after.in_decision = &reply.answer;
+            } else {
+                after.own = std::move(reply.answer);
+            }
             continue;
         }
         const std::unique_ptr<Pending> to = pending.take(reply.ticket);
         if (to) complete(std::move(*to), std::move(reply.answer), dependency, after);
     }
     for (const HistoryLookup& asked : decision.history) {
-        ROCKLOCK_ASSERT(asked.ticket == own && !after.own);
+        ROCKLOCK_ASSERT(asked.ticket == own && after.answer() == nullptr);
         after.history = asked;
         // The history is read from the storage, and the end of the grant may still be a deferred
         // commit. A confirmation is the last commit; even a release waits for it.

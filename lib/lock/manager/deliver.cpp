@@ -55,6 +55,7 @@ void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockServic
 bool LockManager::Core::decide_now(const Event& event, DirectRequest& request) {
     if (!options.background || not_ours()) return false;
     DeferredActions after;
+    after.keeps_in_decision = true;
     bool decided = false;
     {
         MutexLock lock(mutex);
@@ -67,7 +68,6 @@ bool LockManager::Core::decide_now(const Event& event, DirectRequest& request) {
         }
     }
     run_deferred(after);
-    if (after.own) request.decided(*std::move(after.own));
     return decided;
 }
 
@@ -85,16 +85,17 @@ void LockManager::Core::decide_and_register(const Event& event, Ticket ticket, I
         delivery.done = to.completion(ticket);
         delivery.dependency = after.dependency;
         delivery.history = after.history;
-    } else if (after.own) {
+    } else if (const Result<Answer>* const answer = after.answer()) {
         const bool lazily = after.dependency.durability == Durability::deferred;
-        const bool at_once = (!*after.own && !commits.confirms()) || lazily;
+        const bool at_once = (!*answer && !commits.confirms()) || lazily;
         Delivery& delivery = at_once ? deliveries.add_ready() : deliveries.add_committing();
         delivery.dependency = after.dependency;
-        delivery.refused = !*after.own;
+        delivery.refused = !*answer;
         delivery.acquired_at = after.acquired_at;
         if (to.direct != nullptr) {
             delivery.receiver = to.direct->receiver();
             delivery.id = to.direct->id();
+            to.direct->decided(*answer);
         } else {
             delivery.done = std::move(to.done);
             delivery.answer = std::exchange(after.own, std::nullopt);
@@ -241,10 +242,12 @@ void LockManager::Core::deliver_done() {
             auto batch = deliveries.take(storage, limited ? &refusals : nullptr);
             if (batch.empty()) break;
             lock.unlock();
-            // If a commit has failed, decisions that depend on it are void.
-            const auto failure = storage.failure();
+            // If a commit has failed, decisions that depend on it are void. The clocks are read
+            // after the decisions of the batch.
+            const DeliveryFacts facts{storage.failure(), clock.now().boot,
+                                      std::chrono::steady_clock::now()};
             for (Delivery& delivery : batch) {
-                deliver(delivery, failure);
+                deliver(delivery, facts);
                 delivery.clear();
             }
             lock.lock();
@@ -255,13 +258,14 @@ void LockManager::Core::deliver_done() {
     if (events.is_on()) deliver_events();
 }
 
-void LockManager::Core::deliver(Delivery& delivery, const std::optional<Error>& failure) {
+void LockManager::Core::deliver(Delivery& delivery, const DeliveryFacts& facts) {
+    const auto& failure = facts.failure;
     const bool rests = delivery.dependency.number != 0 || delivery.dependency.kept != 0;
     if (failure && rests) {
         fail(*failure);
         const bool refused = delivery.refused && !storage.must_confirm();
         if (delivery.receiver) {
-            delivery.receiver->release(delivery.id, refused ? nullptr : &*failure);
+            delivery.receiver->release(delivery.id, refused ? nullptr : &*failure, facts.now);
         } else if (delivery.done) {
             delivery.done(refused ? *std::move(delivery.answer) : Result<Answer>(*failure));
         }
@@ -271,9 +275,9 @@ void LockManager::Core::deliver(Delivery& delivery, const std::optional<Error>& 
     ROCKLOCK_ASSERT(delivery.dependency.durability == Durability::deferred || delivery.refused ||
                     delivery.dependency.done(storage));
     if (delivery.acquired_at && !delivery.refused) {
-        acquires.add(clock.now().boot - *delivery.acquired_at);
+        acquires.add(facts.boot - *delivery.acquired_at);
     }
-    if (delivery.receiver) return delivery.receiver->release(delivery.id, nullptr);
+    if (delivery.receiver) return delivery.receiver->release(delivery.id, nullptr, facts.now);
     if (delivery.history) {
         Ticket ticket = delivery.history->ticket;
         auto answer = answer_from_history(storage, session_key, *delivery.history);

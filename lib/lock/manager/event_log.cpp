@@ -8,9 +8,31 @@
 
 namespace rocklock {
 
+using lock_model::EventRow;
+using lock_model::EventRows;
+
 namespace {
 
 constexpr std::size_t events_a_step = 2048;
+// An event with long texts can be larger than a block, and is then alone in it.
+constexpr std::size_t block_bytes = 16'384;
+
+LockEvent show(const EventRow& row) {
+    const auto& [facts, texts, size] = row;
+    LockEvent event;
+    event.sequence = facts.sequence;
+    event.type = facts.type;
+    event.grant = facts.grant;
+    event.token = facts.token;
+    event.at = facts.at;
+    event.mode = facts.mode;
+    event.permits = facts.permits;
+    event.resource = texts.resource;
+    event.principal = texts.principal;
+    event.by = texts.by;
+    event.reason = texts.reason;
+    return event;
+}
 
 }  // namespace
 
@@ -21,43 +43,80 @@ void EventLog::start(std::uint64_t first) {
     published_ = forgotten_;
 }
 
-LockEvent EventLog::show(const EventRecord& record) {
-    std::string_view left = record.texts;
-    const auto cut = [&left](std::size_t size) {
-        const std::string_view text = left.substr(0, size);
-        left.remove_prefix(size);
-        return std::string(text);
-    };
-    LockEvent event;
-    event.sequence = record.sequence;
-    event.type = record.type;
-    event.grant = record.grant;
-    event.token = record.token;
-    event.at = record.at;
-    event.mode = record.mode;
-    event.permits = record.permits;
-    event.resource = cut(record.resource);
-    event.principal = cut(record.principal);
-    event.by = cut(record.by);
-    event.reason = left;
-    return event;
+// Threads: as EventLog, which must not change.
+class EventLog::Reader {
+public:
+    Reader(const std::deque<Block>& blocks, std::size_t block, std::size_t position)
+        : blocks_(blocks), block_(block), position_(position) {}
+
+    // Returns the next event, or nullopt if there is none.
+    std::optional<EventRow> next() {
+        if (block_ == blocks_.size()) return std::nullopt;
+        const std::string_view rows = blocks_[block_].rows;
+        const EventRow event = EventRows::front(rows.substr(position_));
+        position_ += event.size;
+        if (position_ == rows.size()) {
+            ++block_;
+            position_ = 0;
+        }
+        return event;
+    }
+    // Skips the events up to this sequence.
+    void skip_through(std::uint64_t sequence) {
+        while (true) {
+            const Reader before = *this;
+            const auto event = next();
+            if (!event) return;
+            if (event->facts.sequence <= sequence) continue;
+            block_ = before.block_;
+            position_ = before.position_;
+            return;
+        }
+    }
+
+private:
+    const std::deque<Block>& blocks_;
+    std::size_t block_;
+    std::size_t position_;
+};
+
+void EventLog::add(const EventRows& events, const manager::CommitDependency& dependency) {
+    if (events.empty()) return;
+    for (std::string_view left = events.bytes(); !left.empty();) {
+        const EventRow event = EventRows::front(left);
+        ROCKLOCK_ASSERT(event.facts.sequence > forgotten_);
+        ROCKLOCK_ASSERT(blocks_.empty() || event.facts.sequence > blocks_.back().last);
+        if (kept_ == max_) drop_oldest();
+        append(event, left.substr(0, event.size));
+        ROCKLOCK_ASSERT(kept_ <= max_);
+        left.remove_prefix(event.size);
+    }
+    unpublished_.push_back({dependency, blocks_.back().last});
+    while (unpublished_.front().last <= forgotten_) unpublished_.pop_front();
 }
 
-void EventLog::add(std::vector<EventRecord>& events, const manager::CommitDependency& dependency) {
-    if (events.empty()) return;
-    for (EventRecord& event : events) {
-        ROCKLOCK_ASSERT(event.sequence > forgotten_);
-        ROCKLOCK_ASSERT(events_.empty() || event.sequence > events_.back().sequence);
-        if (events_.size() == max_) {
-            forgotten_ = events_.front().sequence;
-            events_.pop_front();
-            ++dropped_;
-        }
-        events_.push_back(std::move(event));
-        ROCKLOCK_ASSERT(events_.size() <= max_);
+void EventLog::append(const EventRow& event, std::string_view bytes) {
+    if (blocks_.empty() || blocks_.back().rows.size() + bytes.size() > block_bytes) {
+        blocks_.emplace_back().rows.swap(spare_);
+        blocks_.back().rows.reserve(block_bytes);
     }
-    unpublished_.push_back({dependency, events.back().sequence});
-    while (unpublished_.front().last <= forgotten_) unpublished_.pop_front();
+    blocks_.back().rows.append(bytes);
+    blocks_.back().last = event.facts.sequence;
+    ++kept_;
+}
+
+void EventLog::drop_oldest() {
+    Block& oldest = blocks_.front();
+    const EventRow event = EventRows::front(std::string_view(oldest.rows).substr(begin_));
+    forgotten_ = event.facts.sequence;
+    ++dropped_;
+    --kept_;
+    begin_ += event.size;
+    if (begin_ < oldest.rows.size()) return;
+    begin_ = 0;
+    spare_.swap(oldest.rows);
+    spare_.clear();
+    blocks_.pop_front();
 }
 
 bool EventLog::publish(const Storage& storage) {
@@ -89,22 +148,26 @@ Result<EventPage> EventLog::page(const WatchRequest& request) const {
     // A position above `published_` comes from another run or another store.
     page.gap = request.after != 0 && (request.after < oldest || request.after > published_);
     page.after = page.gap ? oldest : std::max(request.after, oldest);
-    for (auto next = first_after(page.after); next != events_.end() && next->sequence <= published_;
-         ++next) {
+    Reader events = read_after(page.after);
+    for (auto next = events.next(); next && next->facts.sequence <= published_;
+         next = events.next()) {
         if (page.events.size() == request.limit || bytes >= max_page_bytes) return page;
-        page.after = next->sequence;
-        if (!next->name().starts_with(request.prefix)) continue;
+        page.after = next->facts.sequence;
+        if (!next->texts.resource.starts_with(request.prefix)) continue;
         page.events.push_back(show(*next));
         bytes += lock_model::row_bytes(page.events.back());
     }
     return page;
 }
 
-std::deque<EventLog::EventRecord>::const_iterator EventLog::first_after(
-    std::uint64_t sequence) const {
-    return std::upper_bound(
-        events_.begin(), events_.end(), sequence,
-        [](std::uint64_t after, const EventRecord& event) { return after < event.sequence; });
+EventLog::Reader EventLog::read_after(std::uint64_t sequence) const {
+    const auto block =
+        std::upper_bound(blocks_.begin(), blocks_.end(), sequence,
+                         [](std::uint64_t after, const Block& each) { return after < each.last; });
+    const auto index = static_cast<std::size_t>(block - blocks_.begin());
+    Reader reader(blocks_, index, index == 0 ? begin_ : 0);
+    reader.skip_through(sequence);
+    return reader;
 }
 
 std::optional<Error> EventLog::check_on() const {
@@ -115,13 +178,16 @@ std::optional<Error> EventLog::check_on() const {
 
 std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
     if (!search.last_) search.last_ = published_;
-    auto next = first_after(search.after_);
-    for (std::size_t seen = 0; next != events_.end() && next->sequence <= *search.last_; ++next) {
+    Reader events = read_after(search.after_);
+    std::size_t seen = 0;
+    for (auto next = events.next(); next && next->facts.sequence <= *search.last_;
+         next = events.next()) {
         if (++seen > events_a_step) return std::nullopt;
-        search.after_ = next->sequence;
-        if (search.resource_ && next->name() != *search.resource_) continue;
-        search.first_.offer(search.key_(next->name(), next->sequence),
-                            {std::string(next->name()), next->sequence});
+        const auto sequence = next->facts.sequence;
+        const std::string_view resource = next->texts.resource;
+        search.after_ = sequence;
+        if (search.resource_ && resource != *search.resource_) continue;
+        search.first_.offer(search.key_(resource, sequence), {std::string(resource), sequence});
     }
     const auto positions = search.first_.take();
     InRange<LockEvent> found;
@@ -134,9 +200,9 @@ std::optional<InRange<LockEvent>> EventLog::search(EventSearch& search) const {
 
 std::optional<LockEvent> EventLog::find(std::uint64_t sequence) const {
     if (sequence == 0 || sequence > published_) return std::nullopt;
-    const auto at = first_after(sequence - 1);
-    if (at == events_.end() || at->sequence != sequence) return std::nullopt;
-    return show(*at);
+    const auto event = read_after(sequence - 1).next();
+    if (!event || event->facts.sequence != sequence) return std::nullopt;
+    return show(*event);
 }
 
 }  // namespace rocklock

@@ -22,15 +22,13 @@
 #include <rocklock/watch.hpp>
 
 #include "lock/manager/commit_dependency.hpp"
-#include "lock/model/event_record.hpp"
+#include "lock/model/event_rows.hpp"
 #include "lock/model/lock_query.hpp"
 
 namespace rocklock {
 
 class EventLog {
 public:
-    using EventRecord = lock_model::EventRecord;
-
     // Keeps at most `max_events` events. If 0, the log is off.
     explicit EventLog(std::size_t max_events) : max_(max_events) {}
 
@@ -38,15 +36,15 @@ public:
     // Sets the first sequence of this run. A reader that asks for events with lower sequences gets
     // EventPage::gap.
     void start(std::uint64_t first);
-    // Moves events into the log, in the order of their sequences. A sequence must not be used again
-    // after a crash. It must therefore be in a durable reservation of numbers, or `dependency` must
-    // require a sync.
-    void add(std::vector<EventRecord>& events, const manager::CommitDependency& dependency);
+    // Adds events, in the order of their sequences. A sequence must not be used again after a
+    // crash. It must therefore be in a durable reservation of numbers, or `dependency` must require
+    // a sync.
+    void add(const lock_model::EventRows& events, const manager::CommitDependency& dependency);
     // Publishes the events whose commits are as durable as required. Returns true if there were
     // any.
     bool publish(const Storage& storage);
-    // Returns whether the log has events that are not yet published.
-    bool unpublished() const { return !unpublished_.empty(); }
+    // Returns the number of decisions with events that are not yet published.
+    std::size_t unpublished() const { return unpublished_.size(); }
 
     // Returns the first events after `request.after` that match. Errors: invalid_argument.
     Result<EventPage> page(const WatchRequest& request) const;
@@ -59,13 +57,24 @@ public:
     // Returns the event if it is kept and published.
     std::optional<LockEvent> find(std::uint64_t sequence) const;
 
-    std::uint64_t kept() const { return events_.size(); }
+    std::uint64_t kept() const { return kept_; }
     std::uint64_t dropped() const { return dropped_; }
 
 private:
-    // Returns the first event after this sequence.
-    std::deque<EventRecord>::const_iterator first_after(std::uint64_t sequence) const;
-    static LockEvent show(const EventRecord& record);
+    // A part of the log. A new event is written to the end of the last block, and a block is used
+    // again after its last event was dropped, so that adding an event allocates no memory.
+    struct Block {
+        std::string rows;
+        // The sequence of the last event.
+        std::uint64_t last = 0;
+    };
+    // Reads the events in their order.
+    class Reader;
+
+    // Returns a reader of the events after this sequence.
+    Reader read_after(std::uint64_t sequence) const;
+    void append(const lock_model::EventRow& event, std::string_view bytes);
+    void drop_oldest();
 
     // The commits on which the unpublished events with sequences up to `last` depend.
     struct Unpublished {
@@ -74,7 +83,12 @@ private:
     };
 
     std::size_t max_;
-    std::deque<EventRecord> events_;
+    std::deque<Block> blocks_;
+    // The position of the oldest event in the first block.
+    std::size_t begin_ = 0;
+    std::size_t kept_ = 0;
+    // The memory of a block whose events were dropped.
+    std::string spare_;
     std::deque<Unpublished> unpublished_;
     // Events up to `forgotten_` are dropped; events up to `published_` can be read.
     std::uint64_t forgotten_ = 0;

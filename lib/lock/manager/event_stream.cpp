@@ -9,6 +9,10 @@
 namespace rocklock::manager {
 namespace {
 
+// If the events of more decisions are not published yet, adding events also publishes some. Without
+// a reader, the list of these decisions would otherwise become as long as the log.
+constexpr std::size_t max_unpublished = 64;
+
 // Returns whether a page completes a watch.
 bool says_something(const Result<EventPage>& page) {
     return !page || !page->events.empty() || page->gap;
@@ -16,17 +20,17 @@ bool says_something(const Result<EventPage>& page) {
 
 }  // namespace
 
-void EventStream::start(std::uint64_t first, std::vector<lock_model::EventRecord>& events) {
+void EventStream::start(std::uint64_t first, const lock_model::EventRows& events) {
     const MutexLock lock(mutex_);
     log_.start(first);
     log_.add(events, {});
 }
 
-bool EventStream::add(std::vector<lock_model::EventRecord>& events,
-                      const CommitDependency& dependency) {
+bool EventStream::add(const lock_model::EventRows& events, const CommitDependency& dependency) {
     const MutexLock lock(mutex_);
     const bool early = mutated(Mutant::event_before_durable);
     log_.add(events, early ? CommitDependency{} : dependency);
+    if (log_.unpublished() > max_unpublished) log_.publish(storage_);
     return !watches_.empty();
 }
 
@@ -93,7 +97,7 @@ bool EventStream::is_awaited() {
     if (!is_on_) return false;
     const MutexLock lock(mutex_);
     log_.publish(storage_);
-    return !watches_.empty() && log_.unpublished();
+    return !watches_.empty() && log_.unpublished() > 0;
 }
 
 std::optional<BootTime> EventStream::first_timeout() const {

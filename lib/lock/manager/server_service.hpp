@@ -25,9 +25,11 @@ public:
     virtual ~ResponseReceiver() = default;
 
     // The response with this id may be sent now. If `failure` is not null, its decision was not
-    // committed, and this error must be sent instead. Called once for each response, on any thread,
-    // possibly before decide_now() returns. Must not call the service.
-    virtual void release(std::uint64_t id, const Error* failure) = 0;
+    // committed, and this error must be sent instead. `now` is about the time of the call. Called
+    // once for each response, after DirectRequest::decided(), on any thread, possibly before
+    // decide_now() returns. Must not call the service.
+    virtual void release(std::uint64_t id, const Error* failure,
+                         std::chrono::steady_clock::time_point now) = 0;
 };
 
 // A request for ServerService::decide_now().
@@ -42,9 +44,9 @@ public:
     // response.
     virtual std::shared_ptr<ResponseReceiver> receiver() = 0;
     virtual std::uint64_t id() const = 0;
-    // The request has been decided. The response must not be sent before the receiver is notified,
-    // which may already have happened on another thread. Called on the thread of decide_now().
-    virtual void decided(Result<Answer>&& answer) = 0;
+    // The request has been decided. The response must not be sent before the receiver is notified.
+    // Called on the thread of decide_now(), with mutexes held: must not call the service.
+    virtual void decided(const Result<Answer>& answer) = 0;
     // The request waits for locks or for the history. Returns the function that receives its
     // response; receiver() is then not used. Called with mutexes held: must not call the service.
     virtual LockService::Completion waits(Ticket ticket) = 0;

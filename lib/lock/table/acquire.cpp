@@ -224,7 +224,8 @@ void LockTable::Core::grant_or_wait(const Acquire& request, Session& session,
         if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
         const lock_model::GrantRequest grant_request{
             &session, request.note, &request.metadata, max_hold, id, fingerprint, false, min_hold};
-        return answer(ticket, answer_grant(make_grant(grant_request, locks, conflicts.dead)));
+        answer_grant(ticket, make_grant(grant_request, locks, conflicts.dead));
+        return;
     }
     auto wait = std::make_unique<Wait>();
     wait->ticket = ticket;
@@ -276,9 +277,8 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
     if (!grant.extra() || !(grant.extra()->request == id)) return false;
     if (grant.extra()->fingerprint != fingerprint) return differs();
     ++counts.replays;
-    rocklock::Grant reply = answer_grant(grant);
+    rocklock::Grant& reply = answer_grant(ticket, grant);
     if (!lock_model::live(grant, now.boot)) reply.ended = ending_of(grant);
-    answer(ticket, std::move(reply));
     return true;
 }
 
@@ -361,7 +361,7 @@ void LockTable::Core::use_own_grant(Ticket to, Session& session, Grant& cover, H
         write_grant(cover);
         need(Durability::durable);
     }
-    answer(to, answer_grant(cover));
+    answer_grant(to, cover);
 }
 
 bool LockTable::Core::check_own_alternatives(Ticket to, Session& session,

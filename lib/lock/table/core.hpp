@@ -137,7 +137,8 @@ struct LockTable::Core {
     void serve_all();
     template <typename Reply>
     void answer(Ticket to, Reply&& reply) {
-        decision->replies.emplace_back(to, Answer(std::forward<Reply>(reply)));
+        decision->replies.emplace_back(to, std::in_place_type<std::decay_t<Reply>>,
+                                       std::forward<Reply>(reply));
     }
     void refuse(Ticket to, Error error);
     void need(Durability durability) {
@@ -271,7 +272,10 @@ struct LockTable::Core {
     void remember_cap(Grant& grant, milliseconds max_hold, BootTime cap);
     void remember_min_hold(Grant& grant, milliseconds min_hold);
     rocklock::Grant view(const Grant& grant) const;
-    rocklock::Grant answer_grant(const Grant& grant) const;
+    void fill(rocklock::Grant& result, const Grant& grant) const;
+    // Answers the request with this grant. Returns the answer, which is valid until the next answer
+    // of the decision. It is not moved, because a grant has many members.
+    rocklock::Grant& answer_grant(Ticket to, const Grant& grant);
     RequestKey request_key(const SessionId* session, const OpenSession* opens,
                            std::string_view request_id) const;
 
@@ -486,8 +490,9 @@ struct LockTable::Core {
 
     // ---- events.cpp ----
     // `by` and `reason` are empty for most events.
-    lock_model::EventRecord& note(EventType type, const Hold& hold, WallTime at,
-                                  std::string_view by = {}, std::string_view reason = {});
+    void note(EventType type, const Hold& hold, WallTime at, std::string_view by = {},
+              std::string_view reason = {});
+    lock_model::EventFacts event_facts(EventType type, const Hold& hold, WallTime at);
     void note_grant(const Grant& grant);
     void note_conversion(const Grant& grant);
     void note_end(const Grant& grant, const Ending& ending);

@@ -312,7 +312,8 @@ void LockTable::Core::handle(const Convert& request) {
                            "this request id was used for another conversion: use a new one"});
         }
         ++counts.replays;
-        return answer(ticket, answer_grant(*grant));
+        answer_grant(ticket, *grant);
+        return;
     }
     // The waiting conversion has determined which locks it upgrades. If this request downgraded
     // another lock of the grant, the waiting one would later set that lock back to its old mode,
@@ -353,9 +354,7 @@ void LockTable::Core::handle(const Convert& request) {
 
 // `waited` in the response refers to the conversion, not to the acquire.
 void LockTable::Core::answer_convert(Ticket to, const Grant& grant, bool waited) {
-    rocklock::Grant reply = answer_grant(grant);
-    reply.waited = waited;
-    answer(to, std::move(reply));
+    answer_grant(to, grant).waited = waited;
 }
 
 // Returns the cycle that would exist after the conversion. A conversion passes the queue, so it may
@@ -485,7 +484,10 @@ void LockTable::Core::handle(const Transfer& request) {
              "the session to transfer to does not exist or has ended; nothing was changed"});
     }
     Session& receiver = *target;
-    if (&receiver == grant->session) return answer(ticket, answer_grant(*grant));
+    if (&receiver == grant->session) {
+        answer_grant(ticket, *grant);
+        return;
+    }
     if (auto error = lease_too_long(*grant, receiver.lease))
         return refuse(ticket, *std::move(error));
     if (auto error = check_receiver(*grant, receiver)) return refuse(ticket, *std::move(error));

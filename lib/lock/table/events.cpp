@@ -51,18 +51,15 @@ std::optional<EventType> parse_event_type(std::string_view text) {
     return static_cast<EventType>(found - type_names.begin());
 }
 
-lock_model::EventRecord& LockTable::Core::note(EventType type, const Hold& hold, WallTime at,
-                                               std::string_view by, std::string_view reason) {
-    auto& event = decision->events.emplace_back(lock_model::EventTexts{
-        hold.resource()->name(), hold.grant()->session->principal, by, reason});
-    event.sequence = numbers.take_version();
-    event.type = type;
-    event.grant = hold.grant()->id();
-    event.token = hold.grant()->token();
-    event.mode = hold.mode;
-    event.permits = hold.permits();
-    event.at = at;
-    return event;
+lock_model::EventFacts LockTable::Core::event_facts(EventType type, const Hold& hold, WallTime at) {
+    const Grant& grant = *hold.grant();
+    return {numbers.take_version(), grant.id(), grant.token(), at, hold.permits(), type, hold.mode};
+}
+
+void LockTable::Core::note(EventType type, const Hold& hold, WallTime at, std::string_view by,
+                           std::string_view reason) {
+    decision->events.add(event_facts(type, hold, at),
+                         {hold.resource()->name(), hold.grant()->session->principal, by, reason});
 }
 
 void LockTable::Core::note_grant(const Grant& grant) {
@@ -81,7 +78,10 @@ void LockTable::Core::note_end(const Grant& grant, const Ending& ending) {
 }
 
 void LockTable::Core::note_wanted(const Hold& hold, const Wanted& wanted) {
-    note(EventType::wanted, hold, wanted.since, wanted.by).mode = wanted.mode;
+    auto facts = event_facts(EventType::wanted, hold, wanted.since);
+    facts.mode = wanted.mode;
+    decision->events.add(
+        facts, {hold.resource()->name(), hold.grant()->session->principal, wanted.by, {}});
 }
 
 // ---- Leases that are about to expire ----

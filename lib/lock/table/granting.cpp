@@ -170,6 +170,11 @@ void LockTable::Core::write_grant(Grant& grant) {
 
 rocklock::Grant LockTable::Core::view(const Grant& grant) const {
     rocklock::Grant result;
+    fill(result, grant);
+    return result;
+}
+
+void LockTable::Core::fill(rocklock::Grant& result, const Grant& grant) const {
     result.id = grant.id();
     result.token = grant.token();
     result.session = grant.session->id;
@@ -183,19 +188,19 @@ rocklock::Grant LockTable::Core::view(const Grant& grant) const {
     result.remaining = std::max(lock_model::time_until(deadline, now.boot), milliseconds{0});
     result.locks.reserve(grant.hold_count);
     for (const Hold& hold : grant.holds()) {
-        GrantedLock lock;
+        GrantedLock& lock = result.locks.emplace_back();
         lock.resource = hold.resource()->name();
         lock.mode = hold.mode;
         lock.subtree = hold.subtree;
         lock.permits = hold.permits();
         if (!hold.root()) lock.cause = grant.holds()[hold.cause()].resource()->name();
-        result.locks.push_back(std::move(lock));
     }
-    return result;
 }
 
-rocklock::Grant LockTable::Core::answer_grant(const Grant& grant) const {
-    rocklock::Grant result = view(grant);
+rocklock::Grant& LockTable::Core::answer_grant(Ticket to, const Grant& grant) {
+    auto& reply = decision->replies.emplace_back(to, std::in_place_type<rocklock::Grant>);
+    auto& result = std::get<rocklock::Grant>(*reply.answer);
+    fill(result, grant);
     if (grant.session->only_grant.set) result.own_session = info_with_secret(*grant.session);
     return result;
 }
@@ -209,8 +214,11 @@ void LockTable::Core::handle(const Reacquire& request) {
     if (found != nullptr) {
         Grant& grant = *found;
         if (lock_model::live(grant, now.boot)) {
-            if (grant.session == session) return answer(ticket, answer_grant(grant));
-            return refuse(ticket, {ErrorCode::not_owner, "another session holds this grant"});
+            if (grant.session != session) {
+                return refuse(ticket, {ErrorCode::not_owner, "another session holds this grant"});
+            }
+            answer_grant(ticket, grant);
+            return;
         }
         // The grant has expired but is not cleaned up. It is moved to the history now, and the
         // request is answered from there.
@@ -282,7 +290,7 @@ void LockTable::Core::handle(const ReacquireLocks& event) {
         return refuse(ticket, *std::move(error));
     }
     const lock_model::GrantRequest grant_request{session, {}, &none, max_hold, {}, 0, false};
-    answer(ticket, answer_grant(make_grant(grant_request, requested_locks, conflicts.dead)));
+    answer_grant(ticket, make_grant(grant_request, requested_locks, conflicts.dead));
 }
 
 }  // namespace rocklock

@@ -42,7 +42,7 @@
 #include <rocklock/storage/storage.hpp>
 
 #include "lock/model/disconnect.hpp"
-#include "lock/model/event_record.hpp"
+#include "lock/model/event_rows.hpp"
 #include "lock/model/fence.hpp"
 #include "lock/model/history_lookup.hpp"
 #include "lock/model/lock_query.hpp"
@@ -75,6 +75,10 @@ struct TicketAnswer {
     TicketAnswer(Ticket to, Answer&& reply) : ticket(to), answer(std::move(reply)) {}
     TicketAnswer(Ticket to, Error&& error) : ticket(to), answer(std::move(error)) {}
     TicketAnswer(Ticket to, Result<Answer>&& result) : ticket(to), answer(std::move(result)) {}
+    // Constructs the reply from the arguments, because a move of an Answer is slow.
+    template <typename Reply, typename... Args>
+    TicketAnswer(Ticket to, std::in_place_type_t<Reply> type, Args&&... args)
+        : ticket(to), answer(std::in_place, type, std::forward<Args>(args)...) {}
 
     Ticket ticket{};
     Result<Answer> answer;
@@ -105,7 +109,7 @@ struct Decision {
     std::vector<AnsweredNotice> answered;
     std::vector<HistoryLookup> history;
     // The events, in the order of their sequences. Empty unless LockTableOptions::events is set.
-    std::vector<lock_model::EventRecord> events;
+    lock_model::EventRows events;
     std::vector<SlowWait> slow;
 
     void clear();

@@ -222,7 +222,7 @@ void LockTable::Core::handle(const Steal& request) {
         if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
     }
     const Ending ending{Outcome::stolen, thief->principal, request.reason, now.wall};
-    answer(ticket, answer_grant(take_over(victim, *thief, ending)));
+    answer_grant(ticket, take_over(victim, *thief, ending));
     if (mutated(Mutant::lazy_steal)) decision->durability = Durability::written;
 }
 

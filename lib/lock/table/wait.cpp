@@ -370,7 +370,7 @@ void LockTable::Core::grant_waiting(Wait& wait, const Conflicts& conflicts) {
                                                  max_hold,     wait.request,       wait.fingerprint,
                                                  true,         wait.hold_times.min};
     const Grant& grant = make_grant(grant_request, locks, conflicts.dead);
-    answer(to, answer_grant(grant));
+    answer_grant(to, grant);
     end_wait(wait);
 }
 

@@ -42,7 +42,10 @@ public:
         count(started, reply ? nullptr : &reply.error());
         done(std::move(reply));
     }
-    void end(const Started& started, const Error* error) override { count(started, error); }
+    void end(const Started& started, const Error* error,
+             std::chrono::steady_clock::time_point /*now*/) override {
+        count(started, error);
+    }
 
     int replies(std::optional<ErrorCode> error) const {
         const std::lock_guard lock(mutex_);

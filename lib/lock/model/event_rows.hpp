@@ -1,0 +1,98 @@
+// The events of a decision, in the form in which the lock table makes them and the event log keeps
+// them: encoded one after the other, so that an event needs no memory of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <rocklock/lock.hpp>
+#include <rocklock/watch.hpp>
+
+#include "base/assert.hpp"
+
+namespace rocklock::lock_model {
+
+// The members of a LockEvent that are not texts.
+struct EventFacts {
+    std::uint64_t sequence = 0;
+    GrantId grant{};
+    Token token{};
+    WallTime at;
+    std::uint32_t permits = 0;
+    EventType type = EventType::granted;
+    Mode mode = Mode::write;
+};
+
+struct EventTexts {
+    std::string_view resource;
+    std::string_view principal;
+    std::string_view by;
+    std::string_view reason;
+};
+
+// An encoded event. The texts are views of the row.
+struct EventRow {
+    EventFacts facts;
+    EventTexts texts;
+    // The size of the row in bytes.
+    std::size_t size = 0;
+};
+
+class EventRows {
+public:
+    bool empty() const { return bytes_.empty(); }
+    void clear() { bytes_.clear(); }
+    std::string_view bytes() const { return bytes_; }
+    void add(const EventFacts& facts, const EventTexts& texts) {
+        const Head head{facts,
+                        {static_cast<std::uint32_t>(texts.resource.size()),
+                         static_cast<std::uint32_t>(texts.principal.size()),
+                         static_cast<std::uint32_t>(texts.by.size()),
+                         static_cast<std::uint32_t>(texts.reason.size())}};
+        bytes_.append(reinterpret_cast<const char*>(&head), sizeof head);
+        bytes_.append(texts.resource).append(texts.principal);
+        bytes_.append(texts.by).append(texts.reason);
+    }
+
+    // Returns the row at the beginning of `bytes`, which must have been encoded by add().
+    static EventRow front(std::string_view bytes) {
+        ROCKLOCK_ASSERT(bytes.size() >= sizeof(Head));
+        Head head;
+        std::memcpy(&head, bytes.data(), sizeof head);
+        std::string_view left = bytes.substr(sizeof head);
+        const auto cut = [&left](std::uint32_t size) {
+            const std::string_view text = left.substr(0, size);
+            left.remove_prefix(size);
+            return text;
+        };
+        EventRow row{head.facts, {}, 0};
+        row.texts.resource = cut(head.sizes.resource);
+        row.texts.principal = cut(head.sizes.principal);
+        row.texts.by = cut(head.sizes.by);
+        row.texts.reason = cut(head.sizes.reason);
+        row.size = bytes.size() - left.size();
+        return row;
+    }
+
+private:
+    // At the beginning of each row. Rows are not aligned, so a Head is copied out before it is
+    // used.
+    struct Head {
+        EventFacts facts;
+        struct {
+            std::uint32_t resource;
+            std::uint32_t principal;
+            std::uint32_t by;
+            std::uint32_t reason;
+        } sizes;
+    };
+    static_assert(std::is_trivially_copyable_v<Head>);
+
+    std::string bytes_;
+};
+
+}  // namespace rocklock::lock_model
