@@ -77,6 +77,8 @@ BOOST_AUTO_TEST_CASE(a_plain_lock_is_one_piece_of_80_bytes_or_88_with_a_path) {
     BOOST_TEST(Resource::bytes(24, Slot::with, false) <= 80U);
     BOOST_TEST(Resource::bytes(24, Slot::with, true) <= 88U);
     BOOST_TEST(Resource::bytes(24, Slot::without, true) <= 64U);
+    BOOST_TEST(Resource::bytes(24, Slot::with_request, false) <= 104U);
+    BOOST_TEST(Resource::bytes(24, Slot::with_request, true) <= 112U);
     BOOST_TEST(LinkedGrant::bytes(16) <= 552U);
     const OwnedResource at = made("orders/1");
     hold_plain(*at, 1, Mode::write);
@@ -238,8 +240,45 @@ BOOST_AUTO_TEST_CASE(a_plain_grant_can_become_a_linked_one) {
     BOOST_TEST(grant.extra() == nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(a_request_id_is_in_the_piece_of_its_lock_or_in_the_extra) {
+    const RequestIdentity request{{UINT64_MAX, 1}, UINT64_MAX - 1};
+    for (const std::string name : {"flat", "orders/1"}) {
+        for (const Slot slot : {Slot::with, Slot::with_request}) {
+            const OwnedResource at = made(name, slot);
+            BOOST_TEST(at->name() == name);
+            PlainGrant& grant = hold_plain(*at, 1, Mode::write);
+            BOOST_TEST(!grant.request().key);
+            grant.set_request(request);
+            BOOST_TEST((grant.request() == request));
+            BOOST_TEST((at->extra() == nullptr) == (slot == Slot::with_request));
+            BOOST_TEST((number(grant.id()) == 1U && grant.hold.mode == Mode::write));
+            BOOST_TEST(at->name() == name);
+            Grant::destroy(&grant);
+            // The id ends with its grant.
+            PlainGrant& next = hold_plain(*at, 2, Mode::write);
+            BOOST_TEST(!next.request().key);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_grant_that_leaves_its_slot_keeps_its_request_id) {
+    const RequestIdentity request{{3, 4}, 5};
+    for (const Slot slot : {Slot::with, Slot::with_request}) {
+        for (const bool with_note : {false, true}) {
+            const OwnedResource at = made("orders/1", slot);
+            PlainGrant& grant = hold_plain(*at, 1, Mode::write);
+            grant.set_request(request);
+            if (with_note) grant.with_extra().note = "n";
+            const OwnedGrant moved(Grant::make_from(grant));
+            BOOST_TEST((moved->request() == request));
+            BOOST_TEST(moved->extra()->note == (with_note ? "n" : ""));
+            BOOST_TEST(moved->extra()->timer.owner == moved.get());
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(children_are_listed_with_and_without_a_slot) {
-    for (const Slot slot : {Slot::with, Slot::without}) {
+    for (const Slot slot : {Slot::with, Slot::with_request, Slot::without}) {
         const OwnedResource above = made("orders", slot);
         const OwnedResource first = made("orders/1");
         const OwnedResource second = made("orders/2", Slot::without);

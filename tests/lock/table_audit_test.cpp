@@ -26,6 +26,25 @@ struct TableBreaker {
     static void make_last_older(LockTable& table, std::string_view resource) {
         table.core_->resources.find(resource)->set_last(lock_model::LastGrant(GrantId{1}));
     }
+    static void confuse_request_ids(LockTable& table) {
+        lock_model::RequestTable& ids = table.core_->requests;
+        ids.all_of([&](const lock_model::RequestKey& key, lock_model::RequestOutcome) {
+            // Replaces the outcome of an id, which does not move its entry.
+            ids.set(key, lock_model::RequestOutcome(table.core_->grants.oldest()->id()));
+            return true;
+        });
+    }
+    static void forget_wait(LockTable& table) {
+        static lock_model::Wait unknown;
+        table.core_->requests.set({1, 2}, lock_model::RequestOutcome(unknown));
+    }
+    static void store_request_id_twice(LockTable& table, std::string_view resource) {
+        lock_model::Grant& grant = *table.core_->resources.find(resource)->plain_hold()->grant();
+        grant.with_extra().request = grant.request();
+    }
+    static bool has_extra(LockTable& table, std::string_view resource) {
+        return table.core_->resources.find(resource)->extra() != nullptr;
+    }
     static void leave_parent(LockTable& table, std::string_view resource) {
         table.core_->resources.find(resource)->leave_parent();
     }
@@ -42,10 +61,11 @@ struct OneLock {
         apply(Request(open), Ticket{1});
         acquire("orders/1");
     }
-    void acquire(const std::string& resource) {
+    void acquire(const std::string& resource, const std::string& request_id = {}) {
         Acquire acquire;
         acquire.session = session;
         acquire.locks = {{.resource = resource}};
+        acquire.request_id = request_id;
         apply(Request(acquire), Ticket{2});
         BOOST_TEST_REQUIRE(decision.replies.size() == 1U);
         BOOST_TEST_REQUIRE(decision.replies.front().answer.has_value());
@@ -98,6 +118,32 @@ BOOST_FIXTURE_TEST_CASE(aborts_when_a_grant_is_missing_in_the_index, OneLock) {
 BOOST_FIXTURE_TEST_CASE(aborts_when_the_last_grant_of_a_resource_is_older_than_its_hold, OneLock) {
     acquire("orders/2");
     TableBreaker::make_last_older(table, "orders/2");
+    BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
+}
+
+BOOST_FIXTURE_TEST_CASE(accepts_request_ids, OneLock) {
+    acquire("orders/2", "x");
+    acquire("orders/3", "y");
+    acquire("orders/2", "x");
+    // A plain lock with a request id needs no other memory.
+    BOOST_TEST(!TableBreaker::has_extra(table, "orders/2"));
+    BOOST_TEST(after_decisions(10 * TableAudit::min_period) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(aborts_when_a_request_id_belongs_to_another_grant, OneLock) {
+    acquire("orders/2", "x");
+    TableBreaker::confuse_request_ids(table);
+    BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
+}
+
+BOOST_FIXTURE_TEST_CASE(aborts_when_a_request_id_belongs_to_an_unknown_wait, OneLock) {
+    TableBreaker::forget_wait(table);
+    BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
+}
+
+BOOST_FIXTURE_TEST_CASE(aborts_when_a_request_id_is_stored_twice, OneLock) {
+    acquire("orders/2", "x");
+    TableBreaker::store_request_id_twice(table, "orders/2");
     BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
 }
 

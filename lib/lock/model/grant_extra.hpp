@@ -11,22 +11,10 @@
 #include <rocklock/lock.hpp>
 
 #include "lock/model/arena.hpp"
+#include "lock/model/request_key.hpp"
 #include "lock/model/timer_heap.hpp"
 
 namespace rocklock::lock_model {
-
-// Identifies a request that can be repeated: a hash of its request id and of the scope of the id,
-// which is a session, or a uid and a principal.
-struct RequestKey {
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-    explicit operator bool() const { return high != 0 || low != 0; }
-    friend bool operator==(const RequestKey&, const RequestKey&) = default;
-};
-struct RequestKeyHash {
-    using is_avalanching = void;
-    std::size_t operator()(const RequestKey& key) const { return key.high ^ key.low; }
-};
 
 // The request of a principal to the holder of a grant to take over the grant (StealPolicy::ask).
 // Kept in memory only: after a restart, the principal must ask again.
@@ -52,8 +40,8 @@ struct GrantExtra : InArena {
     std::uint32_t count = 0;
     std::string note;
     Metadata metadata;
-    RequestKey request;
-    std::uint64_t fingerprint = 0;
+    // Empty if the grant is in a slot with a RequestPart.
+    RequestIdentity request;
     RequestKey convert_request;
     std::uint64_t convert_fingerprint = 0;
     // If `max_hold` is greater than zero, the grant ends at the time `cap`, even if its session is

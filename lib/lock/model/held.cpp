@@ -33,11 +33,13 @@ LinkedGrant* Grant::make_from(Grant& plain) {
     made->linked_holds()->mode = hold.mode;
     made->linked_holds()->subtree = hold.subtree;
     made->linked_holds()->set_before(hold.before());
+    const RequestIdentity request = plain.request();
     if (plain.extra() != nullptr) {
         ResourceExtra& owner = *static_cast<PlainGrant&>(plain).resource()->extra();
         made->own_extra = owner.of_plain_grant.take();
         made->own_extra->timer.owner = static_cast<Grant*>(made);
     }
+    if (request.key) made->set_request(request);
     return made;
 }
 
@@ -60,6 +62,15 @@ GrantExtra& Grant::with_extra() {
     return *owner;
 }
 
+void Grant::set_request(const RequestIdentity& request) {
+    const Resource* const at = plain ? static_cast<PlainGrant*>(this)->resource() : nullptr;
+    if (at != nullptr && at->has_request) {
+        at->request_part().set(request);
+    } else {
+        with_extra().request = request;
+    }
+}
+
 // ---- Resources ----
 
 Resource* Resource::make(std::string_view name, Slot slot) {
@@ -67,20 +78,21 @@ Resource* Resource::make(std::string_view name, Slot slot) {
     const bool path = parent_path(name).has_value();
     auto* const resource =
         new (Arena::allocate(bytes(name.size(), slot, path))) Resource(name, slot, path);
-    if (slot == Slot::with) {
-        new (resource->after(0)) InWords<LastGrant>;
-    } else {
+    if (slot == Slot::without) {
         new (resource->after(0)) ResourceLinks;
+    } else {
+        new (resource->after(0)) InWords<LastGrant>;
     }
-    if (path) new (resource->after(slot_bytes(slot == Slot::with))) PathLinks;
+    if (path) new (resource->after(slot_bytes(slot != Slot::without))) PathLinks;
+    if (slot == Slot::with_request) new (&resource->request_part()) RequestPart;
     std::memcpy(const_cast<char*>(resource->name().data()), name.data(), name.size());
     return resource;
 }
 
 void Resource::destroy(Resource* resource) {
-    const std::size_t size =
-        bytes(resource->name_bytes, resource->has_slot ? Slot::with : Slot::without,
-              resource->has_path != 0);
+    Slot slot = resource->has_slot ? Slot::with : Slot::without;
+    if (resource->has_request) slot = Slot::with_request;
+    const std::size_t size = bytes(resource->name_bytes, slot, resource->has_path != 0);
     resource->~Resource();
     Arena::free(resource, size);
 }

@@ -4,10 +4,11 @@
 // hold, in a mode, on a name that no other grant holds and for which no request waits. Such a lock
 // is one piece of memory in the arena:
 //
-//     Resource | Grant | Hold | PathLinks, if the name has '/' | name
+//     Resource | Grant | Hold | PathLinks, if the name has '/' | RequestPart, if requested | name
 //
-// The Grant and its Hold are in the slot of the resource. Everything else is stored separately, and
-// only if it exists:
+// The Grant and its Hold are in the slot of the resource. The request id of the grant is in the
+// RequestPart, if the request that made the resource had a request id. Everything else is stored
+// separately, and only if it exists:
 //
 //   - a grant that cannot use a slot is a LinkedGrant, which is followed by its LinkedHolds,
 //   - ResourceExtra has the queue of a resource, the time at which a closed resource opens, the
@@ -78,6 +79,9 @@ struct Grant {
         const GrantExtra* const more = extra();
         return more != nullptr && more->token != Token{} ? more->token : Token{number(id())};
     }
+    // The request id with which the grant was acquired. The key is empty if there was none.
+    RequestIdentity request() const;
+    void set_request(const RequestIdentity& request);
 
     Near<Session> session;
     Near<Grant> next;
@@ -203,7 +207,25 @@ struct PathLinks {
     Near<Resource> previous;
 };
 
-enum class Slot : bool { without, with };
+// The request id of the grant in the slot of a resource.
+class RequestPart {
+public:
+    RequestIdentity get() const { return {{high_.get(), low_.get()}, fingerprint_.get()}; }
+    void set(const RequestIdentity& request) {
+        high_ = request.key.high;
+        low_ = request.key.low;
+        fingerprint_ = request.fingerprint;
+    }
+
+private:
+    InWords<std::uint64_t> high_;
+    InWords<std::uint64_t> low_;
+    InWords<std::uint64_t> fingerprint_;
+};
+static_assert(sizeof(RequestPart) == 24 && alignof(RequestPart) == 4);
+
+// Whether a resource has a slot, and whether it also has a RequestPart.
+enum class Slot : std::uint8_t { without, with, with_request };
 
 // A resource exists if it has a hold or a waiter, if it is closed, or if a resource below it
 // exists.
@@ -213,18 +235,16 @@ struct Resource {
 
     // Allocates a resource and its name in one piece of memory. A resource with a slot needs less
     // memory if it is held by a single plain grant; a resource without a slot needs less memory if
-    // it is not.
+    // it is not. A RequestPart saves memory if that grant has a request id.
     static Resource* make(std::string_view name, Slot slot);
     // Frees the resource, and the grant in its slot, if any.
     static void destroy(Resource* resource);
     static std::size_t bytes(std::size_t name_bytes, Slot slot, bool path) {
-        return sizeof(Resource) + slot_bytes(slot == Slot::with) + (path ? sizeof(PathLinks) : 0) +
-               name_bytes;
+        return sizeof(Resource) + slot_bytes(slot != Slot::without) +
+               (path ? sizeof(PathLinks) : 0) +
+               (slot == Slot::with_request ? sizeof(RequestPart) : 0) + name_bytes;
     }
-    std::string_view name() const {
-        const std::size_t before = slot_bytes(has_slot) + (has_path ? sizeof(PathLinks) : 0);
-        return {after(before), name_bytes};
-    }
+    std::string_view name() const { return {after(name_offset_), name_bytes}; }
 
     // ---- Holds ----
 
@@ -249,6 +269,7 @@ struct Resource {
         ROCKLOCK_ASSERT(can_hold_plain());
         slot_used = true;
         if (extra_) extra_->last_grant = {};
+        if (has_request) request_part() = {};
         return *new (after(0)) PlainGrant;
     }
     void link(LinkedHold& hold);
@@ -308,12 +329,15 @@ private:
     friend struct PlainGrant;
 
     Resource(std::string_view name, Slot slot, bool path)
-        : name_bytes(static_cast<std::uint16_t>(name.size()) & 0x7FF),
-          has_slot(slot == Slot::with ? 1 : 0),
+        : name_bytes(static_cast<std::uint32_t>(name.size()) & 0x7FF),
+          has_slot(slot != Slot::without ? 1 : 0),
           slot_used(0),
           has_path(path ? 1 : 0),
+          has_request(slot == Slot::with_request ? 1 : 0),
           dirty(0),
-          touched(0) {}
+          touched(0),
+          name_offset_(static_cast<std::uint32_t>(bytes(0, slot, path) - sizeof(Resource)) & 0x7F) {
+    }
     ~Resource() = default;
 
     static std::size_t slot_bytes(bool slot) {
@@ -327,6 +351,10 @@ private:
     PathLinks& path() const {
         ROCKLOCK_ASSERT(has_path);
         return *reinterpret_cast<PathLinks*>(after(slot_bytes(has_slot)));
+    }
+    RequestPart& request_part() const {
+        ROCKLOCK_ASSERT(has_request);
+        return *reinterpret_cast<RequestPart*>(after(name_offset_ - sizeof(RequestPart)));
     }
     // Where last() is while the slot is not in use.
     InWords<LastGrant>& kept_last() const {
@@ -354,15 +382,21 @@ private:
     NearOwner<ResourceExtra> extra_;
 
 public:
-    std::uint16_t name_bytes : 11;
-    std::uint16_t has_slot : 1;
-    std::uint16_t slot_used : 1;
+    std::uint32_t name_bytes : 11;
+    std::uint32_t has_slot : 1;
+    std::uint32_t slot_used : 1;
     // Whether there are PathLinks.
-    std::uint16_t has_path : 1;
+    std::uint32_t has_path : 1;
+    // Whether there is a RequestPart.
+    std::uint32_t has_request : 1;
     // Whether ServeList contains the resource: `dirty` is set if the queue of the resource must be
     // served, `touched` if the resource must be freed when it is no longer needed().
-    std::uint16_t dirty : 1;
-    std::uint16_t touched : 1;
+    std::uint32_t dirty : 1;
+    std::uint32_t touched : 1;
+
+private:
+    // The number of bytes between the Resource and its name.
+    std::uint32_t name_offset_ : 7;
 };
 static_assert(sizeof(Resource) == 8 && limits::name_bytes < 1U << 11);
 
@@ -406,6 +440,15 @@ inline GrantExtra* Grant::extra() const {
     const ResourceExtra* const of_resource =
         static_cast<const PlainGrant*>(this)->resource()->extra();
     return of_resource != nullptr ? of_resource->of_plain_grant.get() : nullptr;
+}
+
+inline RequestIdentity Grant::request() const {
+    if (plain) {
+        const Resource& at = *static_cast<const PlainGrant*>(this)->resource();
+        if (at.has_request) return at.request_part().get();
+    }
+    const GrantExtra* const more = extra();
+    return more != nullptr ? more->request : RequestIdentity{};
 }
 
 }  // namespace rocklock::lock_model

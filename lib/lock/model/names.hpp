@@ -32,10 +32,25 @@ std::optional<std::string_view> parent_path(std::string_view path);
 // The 64-bit hash FNV-1a of `bytes`, continued from `hash`. Hashes are stored on disk, so the
 // function must never change.
 constexpr std::uint64_t fnv_start = 0xcbf29ce484222325;
+inline constexpr std::uint64_t fnv_prime = 0x100000001b3;
+
 constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = fnv_start) {
     for (const char byte : bytes) {
         hash ^= static_cast<unsigned char>(byte);
-        hash *= 0x100000001b3;
+        hash *= fnv_prime;
+    }
+    return hash;
+}
+
+// As above, for the eight bytes of a number, the lowest byte first.
+constexpr std::uint64_t fnv1a_of_number(std::uint64_t number, std::uint64_t hash) {
+    constexpr std::uint64_t squared = fnv_prime * fnv_prime;
+    constexpr std::uint64_t to_the_8th = squared * squared * squared * squared;
+    // The other bytes are 0. Each of them only multiplies the hash by the prime.
+    if (number < 0x100) return (hash ^ number) * to_the_8th;
+    for (std::size_t i = 0; i < sizeof number; ++i, number >>= 8) {
+        hash ^= number & 0xFF;
+        hash *= fnv_prime;
     }
     return hash;
 }

@@ -68,15 +68,15 @@ std::string numbered(char tag, std::uint64_t number) {
     return key;
 }
 
-std::uint16_t parts_of(const lock_model::Grant& grant, const Ending* ending,
-                       const std::vector<Closure>& closures) {
+std::uint16_t parts_of(const lock_model::Grant& grant, const lock_model::RequestIdentity& request,
+                       const Ending* ending, const std::vector<Closure>& closures) {
     unsigned parts = 0;
     if (const auto* extra = grant.extra()) {
         if (extra->max_hold > milliseconds{0}) parts |= has_cap;
-        if (extra->request) parts |= has_request;
         if (extra->convert_request) parts |= has_convert;
         if (!extra->note.empty() || !extra->metadata.empty()) parts |= has_texts;
     }
+    if (request.key) parts |= has_request;
     if (grant.hold_count > 1) parts |= has_more;
     if (grant.waited) parts |= was_waiting;
     if (grant.session->only_grant.set) parts |= is_single;
@@ -115,7 +115,8 @@ std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoc
     ROCKLOCK_ASSERT(grant.version() != 0 && grant.hold_count > 0);
     const lock_model::Session& session = *grant.session;
     const lock_model::Hold& first = grant.holds().front();
-    const std::uint16_t parts = parts_of(grant, ending, closures);
+    const lock_model::RequestIdentity request = grant.request();
+    const std::uint16_t parts = parts_of(grant, request, ending, closures);
     std::string record;
     ByteWriter out(record);
     append_u64(out, grant.version());
@@ -130,21 +131,20 @@ std::string encode_grant(const lock_model::Grant& grant, std::uint32_t boot_epoc
     append_varint(out, grant.count());
     append_lock(out, first);
     if (parts & has_more) append_varint(out, grant.hold_count - 1U);
-    if (const auto* extra = grant.extra()) {
-        if (parts & has_cap) {
-            append_boot(out, extra->cap);
-            append_duration(out, extra->max_hold);
-        }
-        if (parts & has_request) {
-            append_request(out, extra->request);
-            append_u64(out, extra->fingerprint);
-        }
-        if (parts & has_convert) {
-            append_request(out, extra->convert_request);
-            append_u64(out, extra->convert_fingerprint);
-        }
-        if (parts & has_texts) append_texts(out, extra->note, extra->metadata);
+    const auto* const extra = grant.extra();
+    if (parts & has_cap) {
+        append_boot(out, extra->cap);
+        append_duration(out, extra->max_hold);
     }
+    if (parts & has_request) {
+        append_request(out, request.key);
+        append_u64(out, request.fingerprint);
+    }
+    if (parts & has_convert) {
+        append_request(out, extra->convert_request);
+        append_u64(out, extra->convert_fingerprint);
+    }
+    if (parts & has_texts) append_texts(out, extra->note, extra->metadata);
     if (ending != nullptr) {
         append_ending(out, *ending);
         append_string(out, session.principal);

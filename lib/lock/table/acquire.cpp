@@ -33,9 +33,7 @@ std::uint64_t fingerprint_of(const std::vector<Mode>& modes) {
 // Any and MinHoldMs. It is stored on disk, so its computation must never change.
 std::uint64_t fingerprint_of(const Acquire& request) {
     std::uint64_t hash = fnv_start;
-    const auto add = [&](std::uint64_t value) {
-        hash = fnv1a({reinterpret_cast<const char*>(&value), sizeof value}, hash);
-    };
+    const auto add = [&](std::uint64_t value) { hash = fnv1a_of_number(value, hash); };
     for (const LockRequest& lock : request.locks) {
         add(lock.resource.size());
         hash = fnv1a(lock.resource, hash);
@@ -172,7 +170,8 @@ void LockTable::Core::handle(const Acquire& request) {
         // The request counts as activity even if it is refused.
         session->active = now.boot;
     }
-    auto resolved = request.any ? resolve_any(request.locks) : resolve(request.locks);
+    const Slot slot = id ? Slot::with_request : Slot::with;
+    auto resolved = request.any ? resolve_any(request.locks, slot) : resolve(request.locks, slot);
     if (!resolved) return refuse(ticket, std::move(resolved).error());
     const milliseconds lease =
         session != nullptr ? session->lease : request.opens->lease.value_or(resolved->lease);
@@ -222,8 +221,9 @@ void LockTable::Core::grant_or_wait(const Acquire& request, Session& session,
         }
         auto cycle = cycle_when_granted(session, locks, request.priority);
         if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
-        const lock_model::GrantRequest grant_request{
-            &session, request.note, &request.metadata, max_hold, id, fingerprint, false, min_hold};
+        const lock_model::GrantRequest grant_request{&session, request.note,      &request.metadata,
+                                                     max_hold, {id, fingerprint}, false,
+                                                     min_hold};
         answer_grant(ticket, make_grant(grant_request, locks, conflicts.dead));
         return;
     }
@@ -245,15 +245,15 @@ void LockTable::Core::grant_or_wait(const Acquire& request, Session& session,
 
 bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
                              const Acquire& request) {
-    const auto seen = requests.find(id);
-    if (seen == requests.end()) return false;
+    const RequestOutcome seen = requests.find(id);
+    if (!seen) return false;
     const auto differs = [&] {
         refuse(ticket, {ErrorCode::parameter_mismatch,
                         "this request id was used before with other locks: use a new one"});
         return true;
     };
-    Wait* const waiting = waits.find(seen->second.waiting);
-    if (waiting != nullptr && waiting->request == id) {
+    if (Wait* const waiting = seen.wait()) {
+        ROCKLOCK_ASSERT(waiting->request == id);
         if (waiting->fingerprint != fingerprint) return differs();
         // The repeated request takes over the position in the queue, because the connection of the
         // earlier one is assumed to be lost.
@@ -263,19 +263,19 @@ bool LockTable::Core::replay(const RequestKey& id, std::uint64_t fingerprint,
         waits.move(*waiting, ticket);
         waiting->listed.recheck = false;
         waiting->patience_ends = lock_model::patience_end(now.boot, request.patience);
-        seen->second.waiting = ticket;
         serving.add_wait(*waiting);
         return true;
     }
-    const Grant* const found = grants.find(seen->second.grant);
+    const Grant* const found = grants.find(seen.grant());
     if (found == nullptr) {
-        decision->history.push_back({ticket, request.session.value_or(SessionId{}),
-                                     seen->second.grant, HistoryLookup::Verb::replay, fingerprint});
+        decision->history.push_back({ticket, request.session.value_or(SessionId{}), seen.grant(),
+                                     HistoryLookup::Verb::replay, fingerprint});
         return true;
     }
     const Grant& grant = *found;
-    if (!grant.extra() || !(grant.extra()->request == id)) return false;
-    if (grant.extra()->fingerprint != fingerprint) return differs();
+    const lock_model::RequestIdentity first = grant.request();
+    if (first.key != id) return false;
+    if (first.fingerprint != fingerprint) return differs();
     ++counts.replays;
     rocklock::Grant& reply = answer_grant(ticket, grant);
     if (!lock_model::live(grant, now.boot)) reply.ended = ending_of(grant);

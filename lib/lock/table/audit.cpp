@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+
 #include "lock/table/core.hpp"
 
 namespace rocklock {
@@ -30,7 +33,8 @@ public:
         if (exclusive_ != core_.hold_marks.exclusive.state().holds)
             return "the number of exclusive holds is wrong";
         if (auto wrong = check_waits()) return wrong;
-        return check_sessions();
+        if (auto wrong = check_sessions()) return wrong;
+        return check_requests();
     }
 
 private:
@@ -45,6 +49,9 @@ private:
         if (core_.grants.find(hold.grant()->id()) != hold.grant())
             return "a hold belongs to no grant";
         if (conflict_of(at, hold)) return "two sessions hold conflicting locks";
+        if (hold.plain && at.has_request && at.extra() && at.extra()->of_plain_grant &&
+            at.extra()->of_plain_grant->request.key)
+            return "a request id is stored twice";
         return nullptr;
     }
 
@@ -130,11 +137,12 @@ private:
         return nullptr;
     }
 
-    std::optional<std::string> check_waits() const {
+    std::optional<std::string> check_waits() {
         std::size_t requested_locks = 0;
         std::size_t listed = 0;
         for (const Wait* wait = core_.waits.oldest(); wait != nullptr; wait = wait->younger) {
             ++listed;
+            waits_.insert(wait);
             requested_locks += wait->locks.size();
             if (core_.waits.find(wait->ticket) != wait) return "a wait is not found by its ticket";
             const Conflicts conflicts = core_.find_conflicts(*wait);
@@ -190,6 +198,33 @@ private:
         return std::nullopt;
     }
 
+    // Returns an error unless the table of request ids finds each of its ids, and each id belongs
+    // to its grant, session or wait. An id of a grant or a wait may be missing: a conversion with
+    // the same id replaces it.
+    std::optional<std::string> check_requests() const {
+        boost::unordered_flat_set<const Session*> opened;
+        for (const auto& [id, session] : core_.sessions) {
+            if (!session->ended) opened.insert(session.get());
+        }
+        const auto belongs = [&](const RequestKey& key, const RequestOutcome& outcome) {
+            if (const Wait* const wait = outcome.wait())
+                return waits_.contains(wait) && wait->request == key;
+            if (const Session* const session = outcome.session())
+                return opened.contains(session) && session->opening.request == key;
+            const Grant* const grant = core_.grants.find(outcome.grant());
+            return grant == nullptr || grant->request().key == key;
+        };
+        std::size_t ids = 0;
+        const bool good =
+            core_.requests.all_of([&](const RequestKey& key, const RequestOutcome& outcome) {
+                ++ids;
+                return core_.requests.find(key) == outcome && belongs(key, outcome);
+            });
+        if (!good) return "a request id belongs to another request";
+        if (ids != core_.requests.size()) return "the number of request ids is wrong";
+        return std::nullopt;
+    }
+
     // The recorded usage of each user must equal the sum over the user's sessions.
     std::optional<std::string> check_usage() const {
         if (!core_.usage.counts()) return std::nullopt;
@@ -223,6 +258,7 @@ private:
     std::size_t paths_ = 0;
     std::size_t children_ = 0;
     boost::unordered_flat_map<const Session*, std::size_t> followed_;
+    boost::unordered_flat_set<const Wait*> waits_;
 };
 
 std::optional<std::string> LockTable::audit_invariants(Instant now) const {
@@ -237,7 +273,7 @@ std::optional<std::string> LockTable::audit_invariants(Instant now) const {
 std::uint64_t LockTable::audit_cost() const {
     const std::uint64_t waiting = core_->waits.size();
     return core_->resources.size() + core_->grants.size() + core_->sessions.size() +
-           waiting * waiting;
+           core_->requests.size() + waiting * waiting;
 }
 
 }  // namespace rocklock

@@ -42,6 +42,7 @@
 #include "lock/model/lock_class.hpp"
 #include "lock/model/modes.hpp"
 #include "lock/model/nodes.hpp"
+#include "lock/model/request_table.hpp"
 #include "lock/model/resource_index.hpp"
 #include "lock/model/ticket_map.hpp"
 #include "lock/model/user_usage.hpp"
@@ -71,6 +72,7 @@ struct LockTable::Core {
     using Collect = lock_model::Collect;
     using Conflicts = lock_model::Conflicts;
     using RequestKey = lock_model::RequestKey;
+    using RequestOutcome = lock_model::RequestOutcome;
     using milliseconds = std::chrono::milliseconds;
 
     Core(const LockTableOptions& table_options, const SessionKey& session_key);
@@ -100,8 +102,7 @@ struct LockTable::Core {
     lock_model::GrantIndex grants;
     SessionTable sessions;
     WaitTable waits;
-    boost::unordered_flat_map<RequestKey, lock_model::Remembered, lock_model::RequestKeyHash>
-        requests;
+    lock_model::RequestTable requests;
     lock_model::LastGrants last_grants;
     ClassTable classes;
     lock_model::Timers timers;
@@ -215,10 +216,10 @@ struct LockTable::Core {
         milliseconds lease = limits::lease_default;
     };
     // Determines the locks that a request needs. For a lock with `modes`, uses the strongest of the
-    // modes.
-    Result<Resolved> resolve(const std::vector<LockRequest>& locks);
+    // modes. `slot` applies if the request has a single lock and its resource does not exist yet.
+    Result<Resolved> resolve(const std::vector<LockRequest>& locks, Slot slot = Slot::with);
     // As resolve(), but each lock becomes an alternative of its own.
-    Result<Resolved> resolve_any(const std::vector<LockRequest>& locks);
+    Result<Resolved> resolve_any(const std::vector<LockRequest>& locks, Slot slot);
     // Returns an error if a class does not allow the lease, the priority or the minimum hold.
     std::optional<Error> check_classes(const Acquire& request, const Resolved& resolved,
                                        milliseconds lease) const;

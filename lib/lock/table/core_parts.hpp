@@ -21,19 +21,6 @@
 
 namespace rocklock::lock_model {
 
-// The result of the first request with a request id. Exactly one member is set.
-struct Remembered {
-    GrantId grant{};
-    // For OpenSession: the session that it opened.
-    SessionId session;
-    // The ticket of a request that still waits.
-    Ticket waiting{};
-
-    static Remembered of(GrantId grant) { return {grant, {}, {}}; }
-    static Remembered of(const SessionId& session) { return {{}, session, {}}; }
-    static Remembered of(Ticket waiting) { return {{}, {}, waiting}; }
-};
-
 // Returns the error for an operation on a grant that has ended.
 Error ended_error(const Ending& ending);
 // Returns an error if the reason of a forced change is empty or invalid.
@@ -98,8 +85,7 @@ struct GrantRequest {
     std::string_view note;
     const Metadata* metadata = nullptr;
     std::chrono::milliseconds max_hold{0};
-    RequestKey request;
-    std::uint64_t fingerprint = 0;
+    RequestIdentity request;
     bool waited = false;
     std::chrono::milliseconds min_hold{0};
 };

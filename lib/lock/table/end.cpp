@@ -439,7 +439,7 @@ lock_model::Grant& LockTable::Core::take_over(Grant& victim, Session& thief, con
         max_hold = lock_model::tighter(max_hold, classes.of(requested.resource->name()).max_hold);
     end_grant(victim, ending);
     const Metadata none;
-    const lock_model::GrantRequest grant_request{&thief, {}, &none, max_hold, {}, 0, false};
+    const lock_model::GrantRequest grant_request{&thief, {}, &none, max_hold, {}, false};
     return make_grant(grant_request, requested_locks, {});
 }
 

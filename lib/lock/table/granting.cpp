@@ -79,14 +79,14 @@ lock_model::Grant& LockTable::Core::make_grant(const lock_model::GrantRequest& g
     grants.add(grant);
     ++counts.granted;
 
-    if (!grant_request.note.empty() || !grant_request.metadata->empty() || grant_request.request) {
+    if (!grant_request.note.empty() || !grant_request.metadata->empty()) {
         auto& extra = grant.with_extra();
         extra.note = grant_request.note;
         extra.metadata = *grant_request.metadata;
-        extra.request = grant_request.request;
-        extra.fingerprint = grant_request.fingerprint;
-        if (grant_request.request)
-            requests[grant_request.request] = lock_model::Remembered::of(grant.id());
+    }
+    if (grant_request.request.key) {
+        grant.set_request(grant_request.request);
+        requests.set(grant_request.request.key, RequestOutcome(grant.id()));
     }
     if (usage.counts()) usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
     if (grant_request.max_hold > milliseconds{0}) {
@@ -289,7 +289,7 @@ void LockTable::Core::handle(const ReacquireLocks& event) {
     if (auto error = usage.check_grant(session->uid, lock_model::bytes_of_grant(names, {}, none))) {
         return refuse(ticket, *std::move(error));
     }
-    const lock_model::GrantRequest grant_request{session, {}, &none, max_hold, {}, 0, false};
+    const lock_model::GrantRequest grant_request{session, {}, &none, max_hold, {}, false};
     answer_grant(ticket, make_grant(grant_request, requested_locks, conflicts.dead));
 }
 

@@ -253,10 +253,8 @@ void LockTable::forget(const ForgottenGrant& grant) {
         const lock_model::LastGrant* const last = core_->last_grants.find(hash);
         if (last != nullptr && last->grant() == grant.grant) core_->last_grants.forget(hash);
     }
-    const auto request = core_->requests.find({grant.request_high, grant.request_low});
-    if (request != core_->requests.end() && request->second.grant == grant.grant) {
-        core_->requests.erase(request);
-    }
+    const lock_model::RequestKey request{grant.request_high, grant.request_low};
+    if (core_->requests.find(request).grant() == grant.grant) core_->requests.erase(request);
 }
 
 std::uint64_t LockTable::ended_records() const { return core_->ended_records; }

@@ -336,16 +336,16 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
         if (converted_up) extra.token = record.token;
         extra.count = record.count;
     }
-    if (record.request || record.convert_request || !record.note.empty() ||
-        !record.metadata.empty()) {
+    if (record.convert_request || !record.note.empty() || !record.metadata.empty()) {
         auto& extra = grant.with_extra();
         extra.note = std::move(record.note);
         extra.metadata = std::move(record.metadata);
-        extra.request = record.request;
-        extra.fingerprint = record.fingerprint;
         extra.convert_request = record.convert_request;
         extra.convert_fingerprint = record.convert_fingerprint;
-        if (record.request) requests[record.request] = lock_model::Remembered::of(grant.id());
+    }
+    if (record.request) {
+        grant.set_request({record.request, record.fingerprint});
+        requests.set(record.request, RequestOutcome(grant.id()));
     }
     if (record.cap) {
         const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
@@ -360,7 +360,8 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
 lock_model::Grant& LockTable::Core::make_recovered(const GrantRecord& record) {
     const Lock& first = record.locks.front();
     if (record.locks.size() == 1 && first.permits == 0 && first.cause == Hold::no_cause) {
-        lock_model::PlainGrant& plain = Resource::make(first.resource, Slot::with)->make_plain();
+        const Slot slot = record.request ? Slot::with_request : Slot::with;
+        lock_model::PlainGrant& plain = Resource::make(first.resource, slot)->make_plain();
         plain.hold.mode = first.mode;
         plain.hold.subtree = first.subtree;
         plain.hold.set_before(first.before);
@@ -428,7 +429,7 @@ void LockTable::Core::enter_recovered() {
 
 void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFacts& facts) {
     ++ended_records;
-    if (record.request) requests[record.request] = lock_model::Remembered::of(record.id);
+    if (record.request) requests.set(record.request, RequestOutcome(record.id));
     Session* const session = sessions.find(record.session);
     if (session != nullptr) {
         recover_deadline(*session,
@@ -476,7 +477,7 @@ void LockTable::Core::arm_recovered() {
             continue;
         }
         if (session->opening.request)
-            requests[session->opening.request] = lock_model::Remembered::of(id);
+            requests.set(session->opening.request, RequestOutcome(*session));
         if (session->deadline_source.exact) {
             if (mutated(Mutant::unwoken_restart)) continue;
             arm_session(*session);

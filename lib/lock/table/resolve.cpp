@@ -36,11 +36,12 @@ std::optional<Error> check_modes(const LockRequest& lock) {
 
 }  // namespace
 
-Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<LockRequest>& locks) {
+Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<LockRequest>& locks,
+                                                           Slot slot) {
     Resolved resolved;
     resolved.requested_locks.reserve(locks.size());
     // Only a grant with a single lock can be in the slot of its resource.
-    const Slot slot = locks.size() == 1 ? Slot::with : Slot::without;
+    if (locks.size() > 1) slot = Slot::without;
     for (const LockRequest& lock : locks) {
         if (auto error = resolve_one(lock, slot, resolved)) return *std::move(error);
     }
@@ -63,10 +64,10 @@ Result<LockTable::Core::Resolved> LockTable::Core::resolve(const std::vector<Loc
 
 // The session that is opened for the request gets the lease of the first alternative.
 Result<LockTable::Core::Resolved> LockTable::Core::resolve_any(
-    const std::vector<LockRequest>& locks) {
+    const std::vector<LockRequest>& locks, Slot slot) {
     Resolved all;
     for (const LockRequest& lock : locks) {
-        auto one = resolve({lock});
+        auto one = resolve({lock}, slot);
         if (!one) return std::move(one).error();
         for (const Alternative& before : all.alternatives) {
             if (all.requested_locks[before.first].resource != one->requested_locks.front().resource)
@@ -233,25 +234,38 @@ std::vector<LockRequest> LockTable::Core::choose_modes(const Session& session,
     return locks;
 }
 
+namespace {
+
+// Two hashes of the same bytes, which are computed together.
+struct TwoHashes {
+    std::uint64_t first = fnv_start;
+    std::uint64_t second = fnv_start * 31;
+
+    void add(std::string_view bytes) {
+        for (const char byte : bytes) {
+            first = (first ^ static_cast<unsigned char>(byte)) * fnv_prime;
+            second = (second ^ static_cast<unsigned char>(byte)) * fnv_prime;
+        }
+    }
+};
+
+}  // namespace
+
 RequestKey LockTable::Core::request_key(const SessionId* session, const OpenSession* opens,
                                         std::string_view request_id) const {
     if (request_id.empty()) return {};
-    const std::size_t separators = mutated(Mutant::keys_run_together) ? 0 : 1;
-    const auto hash = [&](std::uint64_t start) {
-        std::uint64_t value = start;
-        if (session != nullptr) {
-            value =
-                fnv1a({reinterpret_cast<const char*>(session->bytes.data()), session->bytes.size()},
-                      value);
-        } else {
-            value = fnv1a(std::to_string(opens->uid), value);
-            value = fnv1a({"\0", separators}, value);
-            value = fnv1a(opens->principal, value);
-        }
-        value = fnv1a({"\0", separators}, value);
-        return fnv1a(request_id, value);
-    };
-    return {hash(fnv_start), hash(fnv_start * 31)};
+    const std::string_view separator("\0", mutated(Mutant::keys_run_together) ? 0 : 1);
+    TwoHashes hashes;
+    if (session != nullptr) {
+        hashes.add({reinterpret_cast<const char*>(session->bytes.data()), session->bytes.size()});
+    } else {
+        hashes.add(std::to_string(opens->uid));
+        hashes.add(separator);
+        hashes.add(opens->principal);
+    }
+    hashes.add(separator);
+    hashes.add(request_id);
+    return {hashes.first, hashes.second};
 }
 
 std::optional<Error> LockTable::Core::lease_too_long(const Resource& at, milliseconds lease) const {

@@ -91,9 +91,7 @@ void LockTable::Core::free_session(Session& session) {
 
 // Returns the live session that was opened with this request id, or null.
 Session* LockTable::Core::opened_by(const RequestKey& id) {
-    const auto seen = id ? requests.find(id) : requests.end();
-    if (seen == requests.end()) return nullptr;
-    Session* const old = sessions.find(seen->second.session);
+    Session* const old = id ? requests.find(id).session() : nullptr;
     return old != nullptr && old->live(now.boot) ? old : nullptr;
 }
 
@@ -114,7 +112,7 @@ void LockTable::Core::handle(const OpenSession& request) {
     if (auto error = usage.check_session(request.uid, lock_model::bytes_of_session(request)))
         return refuse(ticket, *std::move(error));
     Session& session = make_session(request, lease, id);
-    if (id) requests[id] = lock_model::Remembered::of(session.id);
+    if (id) requests.set(id, RequestOutcome(session));
     extend(session);
     write_session(session);
     need(Durability::written);
@@ -358,7 +356,8 @@ void LockTable::Core::end_session(Session& session, Ending ending, std::size_t b
     ROCKLOCK_ASSERT(!session.ended);
     session.ended = std::move(ending);
     timers.sessions.remove(session.timer);
-    if (session.opening.request) requests.erase(session.opening.request);
+    // If the lease expired before, a later OpenSession may have used the id again.
+    if (session.opening.request) requests.erase(session.opening.request, RequestOutcome(session));
     if (budget > 0) note_shared_end(session);
     if (!session.unborn) {
         sessions.count_ended();

@@ -160,7 +160,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
                             !wait.any() && requested_locks.size() > 1;
     if (one_by_one && requested_locks.back().root() &&
         !find_conflicts(session, requested_locks.last(1), arriving()).blocked) {
-        make_grant({&session, {}, &wait.metadata, wait.hold_times.max, {}, 0, false},
+        make_grant({&session, {}, &wait.metadata, wait.hold_times.max, {}, false},
                    requested_locks.last(1), {});
         requested_locks = requested_locks.first(requested_locks.size() - 1);
     }
@@ -185,7 +185,7 @@ void LockTable::Core::begin_wait(std::unique_ptr<Wait> made,
     ++counts.waits;
     for (const RequestedLock& requested : wait.requested_locks)
         contention.names.count(requested.resource->name());
-    if (wait.request) requests[wait.request] = lock_model::Remembered::of(ticket);
+    if (wait.request) requests.set(wait.request, RequestOutcome(wait));
     const Conflicts conflicts = find_conflicts(wait, Collect::holds);
     ROCKLOCK_ASSERT(conflicts.blocked);
     arm(wait, conflicts.recheck_at);
@@ -259,11 +259,7 @@ void LockTable::Core::end_wait(Wait& wait) {
         [](const Wait* one, std::uint64_t order) { return one->place.order < order; });
     ROCKLOCK_ASSERT(own != session.waits.end() && *own == &wait);
     session.waits.erase(own);
-    const auto remembered = requests.find(wait.request);
-    if (wait.request && remembered != requests.end() && remembered->second.waiting == wait.ticket &&
-        remembered->second.grant == GrantId{}) {
-        requests.erase(remembered);
-    }
+    if (wait.request) requests.erase(wait.request, RequestOutcome(wait));
     usage.remove_waiter(session.uid, lock_model::bytes_of_wait(wait));
     waits.remove(wait);
     if (session.unborn) {
@@ -366,9 +362,13 @@ void LockTable::Core::grant_waiting(Wait& wait, const Conflicts& conflicts) {
         locks = wait.locks_of(chosen);
         max_hold = lock_model::tighter(chosen.max_hold, max_hold);
     }
-    const lock_model::GrantRequest grant_request{wait.session, wait.note,          &wait.metadata,
-                                                 max_hold,     wait.request,       wait.fingerprint,
-                                                 true,         wait.hold_times.min};
+    const lock_model::GrantRequest grant_request{wait.session,
+                                                 wait.note,
+                                                 &wait.metadata,
+                                                 max_hold,
+                                                 {wait.request, wait.fingerprint},
+                                                 true,
+                                                 wait.hold_times.min};
     const Grant& grant = make_grant(grant_request, locks, conflicts.dead);
     answer_grant(to, grant);
     end_wait(wait);
