@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "child.hpp"
 #include "contestants.hpp"
@@ -23,12 +24,12 @@ Database open_store(const std::string& folder) {
     return must(Database::open(folder, options), "open");
 }
 
-int child_memory(const std::string& folder, std::size_t locks, bool flat) {
+int child_memory(const std::string& folder, std::size_t locks, bool flat, RequestIds ids) {
     Database database = open_store(folder);
     // The first requests allocate memory that belongs to no lock; it must not be counted.
-    hold_locks(database, locks, 1, flat);
+    hold_locks(database, locks, 1, flat, ids);
     const std::size_t before = resident_bytes();
-    hold_locks(database, 0, locks, flat);
+    hold_locks(database, 0, locks, flat, ids);
     const double each = (static_cast<double>(resident_bytes()) - static_cast<double>(before)) /
                         static_cast<double>(locks);
     send_to_parent({each});
@@ -58,7 +59,8 @@ int child_open(const std::string& folder) {
 
 }  // namespace
 
-void hold_locks(Database& database, std::size_t first, std::size_t locks, bool flat) {
+void hold_locks(Database& database, std::size_t first, std::size_t locks, bool flat,
+                RequestIds ids) {
     SessionOptions options;
     options.lease = std::chrono::hours{1};
     options.renew = false;
@@ -68,13 +70,23 @@ void hold_locks(Database& database, std::size_t first, std::size_t locks, bool f
             if (session) session.detach();
             session = must(database.open_session("worker", options), "open a session");
         }
-        must(session.acquire(name_of(first + i, flat)), "acquire").detach();
+        const std::string name = name_of(first + i, flat);
+        if (ids == RequestIds::with) {
+            Acquire acquire;
+            acquire.session = session.id();
+            acquire.locks = {{.resource = name}};
+            acquire.request_id = name;
+            must(database.service().ask(std::move(acquire)), "acquire");
+        } else {
+            must(session.acquire(name), "acquire").detach();
+        }
     }
     session.detach();
 }
 
-double measure_memory(const std::string& folder, std::size_t locks, bool flat) {
-    return run_child_process({"memory", folder, std::to_string(locks), flat ? "flat" : "path"})
+double measure_memory(const std::string& folder, std::size_t locks, bool flat, RequestIds ids) {
+    return run_child_process({"memory", folder, std::to_string(locks), flat ? "flat" : "path",
+                              ids == RequestIds::with ? "ids" : "no-ids"})
         .front();
 }
 
@@ -100,7 +112,11 @@ int run_child(int argc, char** argv) {
     if (argc < 6) return 2;
     const std::size_t locks = std::strtoull(argv[4], nullptr, 10);
     const std::string_view how = argv[5];
-    if (what == "memory") return child_memory(folder, locks, how == "flat");
+    if (what == "memory") {
+        const bool with_ids = argc > 6 && std::string_view(argv[6]) == "ids";
+        return child_memory(folder, locks, how == "flat",
+                            with_ids ? RequestIds::with : RequestIds::without);
+    }
     return child_fill(folder, locks, how == "killed" ? End::killed : End::closed);
 }
 

@@ -9,13 +9,18 @@
 
 namespace rocklock::bench {
 
+// Whether locks are acquired with request ids, as the client library does over the socket.
+enum class RequestIds { without, with };
+
 // Returns the bytes of resident memory per held lock in a store on disk.
-double measure_memory(const std::string& folder, std::size_t locks, bool flat);
+double measure_memory(const std::string& folder, std::size_t locks, bool flat,
+                      RequestIds ids = RequestIds::without);
 
 // Acquires `locks` locks, whose names are numbered from `first`. Each session has a thousand locks.
 // Then detaches all sessions, so that the locks stay held for an hour without any object of this
 // program.
-void hold_locks(Database& database, std::size_t first, std::size_t locks, bool flat);
+void hold_locks(Database& database, std::size_t first, std::size_t locks, bool flat,
+                RequestIds ids = RequestIds::without);
 
 enum class End { closed, killed };
 // Fills a store with `locks` locks in a child process. `end` determines whether the child closes

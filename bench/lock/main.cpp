@@ -41,7 +41,7 @@ private:
     void pairs_in_memory(std::size_t threads, double target);
     void sets(double target);
     void hand_offs(Kind kind, const std::string& mode);
-    void memory(bool flat, double target);
+    void memory(bool flat, RequestIds ids, double target);
     void open_again(End end, const std::string& how, double target);
 
     const CommonOptions options_;
@@ -152,15 +152,16 @@ void Bench::hand_offs(Kind kind, const std::string& mode) {
     report_.add(row);
 }
 
-void Bench::memory(bool flat, double target) {
+void Bench::memory(bool flat, RequestIds ids, double target) {
     Row row;
     row.name = std::string("memory of a held lock, names ") + (flat ? "without '/'" : "with '/'");
+    if (ids == RequestIds::with) row.name += ", request ids";
     if (!report_.wanted(row.name)) return;
     row.unit = "bytes";
     row.target = target;
     row.less_is_better = true;
     const Folder folder(options_.directory);
-    row.ours = spread_of({measure_memory(folder.path(), held_locks_, flat)});
+    row.ours = spread_of({measure_memory(folder.path(), held_locks_, flat, ids)});
     report_.add(std::move(row));
 }
 
@@ -189,8 +190,10 @@ void Bench::run() {
     sets(8);
     hand_offs(Kind::memory, "in memory");
     hand_offs(Kind::durable, "durable");
-    memory(true, 200);
-    memory(false, 200);
+    for (const RequestIds ids : {RequestIds::without, RequestIds::with}) {
+        memory(true, ids, 200);
+        memory(false, ids, 200);
+    }
     open_again(End::closed, "after a close", 1);
     open_again(End::killed, "after a kill -9", 1);
     report_.finish();
