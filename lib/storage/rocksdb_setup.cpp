@@ -11,6 +11,7 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 
+#include "storage/memtable.hpp"
 #include "storage/store_directory.hpp"
 
 namespace rocklock {
@@ -55,8 +56,9 @@ rocksdb::ColumnFamilyOptions family_options(const RocksdbOptions& options,
     result.write_buffer_size = options.write_buffer_bytes;
     result.arena_block_size = 64u << 10;
     result.compression = rocksdb::kNoCompression;
+    result.memtable_factory = make_memtable_factory();
     // Most keys are inserted in order within their kind, which is their first byte. With a hint per
-    // kind, RocksDB finds the position near the previous key without a search from the top.
+    // kind, the memtable finds the position near the previous keys without a search from the top.
     result.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
     return result;
 }
