@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
-
 #include <rocksdb/db.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/write_batch.h>
