@@ -250,7 +250,7 @@ void FrameConversation::place(HeldResponse& held, const Error* failure) {
     direct_.released.push_back(held.number);
 }
 
-// Invalidates `held`.
+// Removes a held response. `held` is invalid afterwards.
 void FrameConversation::remove_held(HeldResponse& held) {
     if (held.bytes.capacity() > kept_buffer) held.bytes = {};
     held.bytes.clear();

@@ -55,8 +55,8 @@ private:
 class DirectConnection : public ResponseReceiver {
 public:
     // The call was decided. The reply must not be sent before release() is called with the number
-    // of the call. `started` must be passed to ClientSession::released(). Called on the thread of
-    // the call, with mutexes held: must not call the ClientSession.
+    // of the call. `started` must be passed to ClientSession::released(). Called on the thread
+    // that calls decide_now(), with mutexes held: must not call the ClientSession.
     virtual void decided(std::uint64_t number, const Result<Answer>& answer,
                          const CallObserver::Started& started) = 0;
     // The call waits. Returns the function that receives its reply. Called with mutexes held: must

@@ -137,7 +137,8 @@ public:
     virtual void end(const Started& started, Result<Reply>&& reply, const Done& done) = 0;
     // Called instead of the function above for a direct call that did not wait, on any thread. If
     // `error` is null, the call has succeeded, and a mutex of its connection may be held: the
-    // function must not call the connection. `now` is about the time of the call.
+    // function must not call the connection. `now` is the time at which the call ended; it was read
+    // once for several calls.
     virtual void end(const Started& started, const Error* error,
                      std::chrono::steady_clock::time_point now) = 0;
 };

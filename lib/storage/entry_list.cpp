@@ -69,26 +69,29 @@ bool EntryList::is_before(const Node* node, std::string_view key) const {
     return node != nullptr && compare_internal_keys(node->key(), key) < 0;
 }
 
-// Returns whether the key belongs directly after this node of a level. Null is the start of the
+// Returns whether `node` is the last node of the level before the key. Null is the start of the
 // list.
-bool EntryList::is_after(const Node* node, int level, std::string_view key) const {
+bool EntryList::is_last_before(const Node* node, int level, std::string_view key) const {
     return (node == nullptr || is_before(node, key)) && !is_before(next(node, level), key);
 }
 
-// Moves the lowest `levels` levels of `position` to `key`, and as many higher levels as the search
-// needs. If the position is near the key, these are few.
+// Sets at least the lowest `levels` levels of `position` to the last nodes before the key. Skips
+// levels upwards until the node of a level is already correct, and searches the levels below it
+// from there. If the position is near the key, only a few levels are searched.
 void EntryList::find(std::string_view key, int levels, Position& position) const {
     auto& before = position.before;
     const int top = height();
     int level = 0;
     const auto skip_wrong_levels = [&] {
-        while (level < top && !is_after(before[static_cast<std::size_t>(level)], level, key)) {
+        while (level < top &&
+               !is_last_before(before[static_cast<std::size_t>(level)], level, key)) {
             ++level;
         }
     };
     skip_wrong_levels();
     for (int higher = level + 1; higher < levels; ++higher) {
-        if (!is_after(before[static_cast<std::size_t>(higher)], higher, key)) level = higher + 1;
+        if (!is_last_before(before[static_cast<std::size_t>(higher)], higher, key))
+            level = higher + 1;
     }
     skip_wrong_levels();
     Node* node = level < top ? before[static_cast<std::size_t>(level)] : nullptr;

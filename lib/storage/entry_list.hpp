@@ -2,11 +2,12 @@
 // readers.
 //
 // RocksDB's own skip list compares keys through three virtual calls and counts the comparisons of
-// each thread, and an insertion takes about 25 comparisons. This list reads the keys directly. It
-// also remembers two positions for each kind of key: the position of the last key that was added at
-// the end, and the position of the last other key. The records of new grants have increasing keys.
-// The records of ended grants have the keys of recent grants, and are found from the second
-// position.
+// each thread, and an insertion takes about 25 comparisons. This list reads the keys directly.
+//
+// A Hint contains two positions: the position of the last key that was greater than all earlier
+// keys of the hint, and the position of the last other key. RocksDB keeps one hint for each kind of
+// key, which is its first byte. The records of new grants have increasing keys. The record of an
+// ended grant has the key of a recent grant, so its search starts at the second position.
 //
 // An entry is encoded by RocksDB:
 //
@@ -60,6 +61,7 @@ public:
     struct Position {
         std::array<Node*, max_height> before{};
     };
+    // The positions of the last insertions with this hint: at the end of its keys, and elsewhere.
     struct Hint {
         Position end;
         Position middle;
@@ -97,7 +99,7 @@ private:
     }
     int height() const { return height_.load(std::memory_order_relaxed); }
     bool is_before(const Node* node, std::string_view key) const;
-    bool is_after(const Node* node, int level, std::string_view key) const;
+    bool is_last_before(const Node* node, int level, std::string_view key) const;
     void find(std::string_view key, int levels, Position& position) const;
     Node* last_before(std::string_view key, Node* node, int level) const;
 

@@ -15,8 +15,9 @@ namespace {
 using rocksdb::KeyHandle;
 using rocksdb::Slice;
 
-// RocksDB destroys some iterators without freeing their memory: those for which it passes an arena,
-// and those of MemTableRep::Get(). Therefore, `delete` of an iterator frees no memory.
+// If RocksDB passes an arena for an iterator, it destroys the iterator without freeing its memory.
+// It never destroys the iterators of MemTableRep::Get(). The functions below therefore manage the
+// memory, and `delete` of an iterator frees none.
 class EntryIterator : public rocksdb::MemTableRep::Iterator {
 public:
     explicit EntryIterator(const EntryList& list) : list_(list) {}

@@ -19,15 +19,15 @@
 namespace {
 
 using namespace rocklock;
+using lock_model::EncodedEvents;
 using lock_model::EventFacts;
-using lock_model::EventRows;
 
 // The log keeps its events in blocks of 16 KiB.
 constexpr std::size_t larger_than_a_block = 20'000;
 
 LockEvent event_with(std::uint64_t sequence, std::mt19937& random) {
-    const auto text = [&](std::size_t most) {
-        const std::size_t size = random() % (most + 1);
+    const auto text = [&](std::size_t max_size) {
+        const std::size_t size = random() % (max_size + 1);
         return std::string(size, static_cast<char>('a' + random() % 3));
     };
     LockEvent event;
@@ -45,8 +45,8 @@ LockEvent event_with(std::uint64_t sequence, std::mt19937& random) {
     return event;
 }
 
-void add(EventRows& rows, const LockEvent& event) {
-    rows.add(
+void add(EncodedEvents& encoded, const LockEvent& event) {
+    encoded.add(
         {event.sequence, event.grant, event.token, event.at, event.permits, event.type, event.mode},
         {event.resource, event.principal, event.by, event.reason});
 }
@@ -90,18 +90,18 @@ BOOST_AUTO_TEST_CASE(returns_the_newest_events) {
     std::deque<LockEvent> model;
     std::uint64_t sequence = 10;
     std::uint64_t dropped = 0;
-    EventRows rows;
+    EncodedEvents encoded;
     for (int round = 0; round < 2'000; ++round) {
-        rows.clear();
+        encoded.clear();
         for (auto left = random() % 5; left > 0; --left) {
             sequence += 1 + random() % 3;
             model.push_back(event_with(sequence, random));
-            add(rows, model.back());
+            add(encoded, model.back());
             if (model.size() <= max) continue;
             model.pop_front();
             ++dropped;
         }
-        log.add(rows, {});
+        log.add(encoded, {});
         BOOST_REQUIRE(log.kept() == model.size());
         BOOST_REQUIRE(log.dropped() == dropped);
         if (round % 50 != 0 || model.empty()) continue;
@@ -125,11 +125,11 @@ BOOST_AUTO_TEST_CASE(reports_events_that_it_has_dropped) {
     const auto storage = make_memory_storage(system_clock());
     EventLog log(3);
     log.start(2);
-    EventRows rows;
+    EncodedEvents encoded;
     for (std::uint64_t sequence = 2; sequence <= 6; ++sequence) {
-        add(rows, event_with(sequence, random));
+        add(encoded, event_with(sequence, random));
     }
-    log.add(rows, {});
+    log.add(encoded, {});
     log.publish(*storage);
     WatchRequest request;
     request.after = 2;
@@ -150,9 +150,9 @@ BOOST_AUTO_TEST_CASE(publishes_events_after_their_commits) {
         Batch batch;
         batch.writes.push_back({Family::meta, "key", "value"});
         const CommitNumber commit = storage->enqueue(std::move(batch), Durability::written);
-        EventRows rows;
-        add(rows, event_with(sequence, random));
-        log.add(rows, {commit, Durability::written});
+        EncodedEvents encoded;
+        add(encoded, event_with(sequence, random));
+        log.add(encoded, {commit, Durability::written});
     }
     BOOST_TEST(!log.publish(*storage));
     BOOST_TEST(log.unpublished() == 2U);

@@ -108,8 +108,8 @@ BOOST_AUTO_TEST_CASE(agrees_with_a_map_after_random_changes) {
     BOOST_TEST(tested.agrees());
 }
 
-// Keys that have equal hashes are in the same bucket, whatever its size.
-BOOST_AUTO_TEST_CASE(keeps_keys_apart_that_differ_in_one_half) {
+// Keys with the same hash are in the same bucket, even if the part has many buckets.
+BOOST_AUTO_TEST_CASE(distinguishes_keys_with_the_same_hash) {
     RequestTable table;
     for (std::uint64_t low = 0; low < 300; ++low) table.set({5, low}, grant(low + 1));
     for (std::uint64_t low = 0; low < 300; ++low)
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(an_outcome_is_a_grant_or_a_session_or_a_wait) {
     BOOST_TEST((waiting.grant() == GrantId{} && !(waiting == opened)));
 }
 
-BOOST_AUTO_TEST_CASE(an_outcome_can_be_replaced_and_erased_only_if_it_is_the_last) {
+BOOST_AUTO_TEST_CASE(erase_keeps_an_outcome_that_has_replaced_the_given_one) {
     Wait first;
     Wait second;
     RequestTable table;
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(an_outcome_can_be_replaced_and_erased_only_if_it_is_the_las
     BOOST_TEST(table.size() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(visits_stop_when_they_are_told_to) {
+BOOST_AUTO_TEST_CASE(all_of_stops_after_visit_has_returned_false) {
     RequestTable table;
     for (std::uint64_t i = 0; i < 100; ++i) table.set(key_of(i), grant(i + 1));
     std::size_t visits = 0;

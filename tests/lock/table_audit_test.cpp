@@ -26,7 +26,7 @@ struct TableBreaker {
     static void make_last_older(LockTable& table, std::string_view resource) {
         table.core_->resources.find(resource)->set_last(lock_model::LastGrant(GrantId{1}));
     }
-    static void confuse_request_ids(LockTable& table) {
+    static void set_all_ids_to_oldest_grant(LockTable& table) {
         lock_model::RequestTable& ids = table.core_->requests;
         ids.all_of([&](const lock_model::RequestKey& key, lock_model::RequestOutcome) {
             // Replaces the outcome of an id, which does not move its entry.
@@ -34,7 +34,7 @@ struct TableBreaker {
             return true;
         });
     }
-    static void forget_wait(LockTable& table) {
+    static void add_id_of_unknown_wait(LockTable& table) {
         static lock_model::Wait unknown;
         table.core_->requests.set({1, 2}, lock_model::RequestOutcome(unknown));
     }
@@ -132,12 +132,12 @@ BOOST_FIXTURE_TEST_CASE(accepts_request_ids, OneLock) {
 
 BOOST_FIXTURE_TEST_CASE(aborts_when_a_request_id_belongs_to_another_grant, OneLock) {
     acquire("orders/2", "x");
-    TableBreaker::confuse_request_ids(table);
+    TableBreaker::set_all_ids_to_oldest_grant(table);
     BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
 }
 
 BOOST_FIXTURE_TEST_CASE(aborts_when_a_request_id_belongs_to_an_unknown_wait, OneLock) {
-    TableBreaker::forget_wait(table);
+    TableBreaker::add_id_of_unknown_wait(table);
     BOOST_TEST(after_decisions(TableAudit::min_period + table.audit_cost()) == -1);
 }
 

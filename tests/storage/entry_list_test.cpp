@@ -89,7 +89,7 @@ private:
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(entry_list)
+BOOST_AUTO_TEST_SUITE(the_list_of_entries)
 
 BOOST_AUTO_TEST_CASE(keys_are_ordered_by_user_key_and_descending_sequence) {
     BOOST_TEST(compare_internal_keys(internal_key("a", 1), internal_key("b", 1)) < 0);
@@ -106,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(an_empty_list_has_no_nodes, Fixture) {
     check_search(internal_key("a", 1));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_key_is_inserted_once, Fixture) {
+BOOST_FIXTURE_TEST_CASE(rejects_a_key_that_it_contains, Fixture) {
     EntryList::Hint hint;
     BOOST_TEST(insert(internal_key("a", 1), hint));
     BOOST_TEST(insert(internal_key("b", 2), hint));
@@ -141,7 +141,7 @@ BOOST_FIXTURE_TEST_CASE(the_keys_of_grants_are_in_order, Fixture) {
     }
 }
 
-// A wrong hint makes an insertion slower, and not wrong.
+// A wrong hint makes an insertion slower, but the result is still correct.
 BOOST_FIXTURE_TEST_CASE(random_keys_are_in_order_with_any_hint, Fixture) {
     std::mt19937_64 random(2);
     EntryList::Hint hints[3];

@@ -36,7 +36,7 @@ std::string position_of(const rocksdb::Iterator& iterator) {
     return iterator.Valid() ? iterator.key().ToString() + "=" + iterator.value().ToString() : "end";
 }
 
-// Keys of few different kinds, so that many of them have several versions.
+// Returns one of few keys, so that many keys have several versions.
 std::string random_key(std::mt19937& random) {
     std::string key(1, static_cast<char>('a' + random() % 3));
     if (random() % 8 != 0) key += std::to_string(random() % 300);
@@ -99,9 +99,9 @@ struct Fixture {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(memtable, *boost::unit_test::label("rocksdb"))
+BOOST_AUTO_TEST_SUITE(a_memtable, *boost::unit_test::label("rocksdb"))
 
-BOOST_FIXTURE_TEST_CASE(reads_find_the_same_as_with_memtables_of_rocksdb, Fixture) {
+BOOST_FIXTURE_TEST_CASE(returns_the_same_as_a_memtable_of_rocksdb, Fixture) {
     write(5'000);
     compare({}, {});
     rocksdb::ReadOptions ours;
@@ -126,7 +126,7 @@ BOOST_FIXTURE_TEST_CASE(a_flush_and_a_replay_of_the_log_keep_the_contents, Fixtu
     compare({}, {});
 }
 
-// Neither kind of memtable leaves a trace in the files.
+// The files do not depend on the kind of memtable.
 BOOST_FIXTURE_TEST_CASE(a_database_can_be_opened_with_either_kind_of_memtable, Fixture) {
     write(3'000);
     own.reset();

@@ -188,9 +188,11 @@ struct LockManager::Core {
         }
 
         std::optional<Result<Answer>> own;
-        // For a request of decide_now(): its answer in `decision`, from which it is not moved.
+        // The answer to a request of decide_now(). It stays in `decision`, so the pointer is valid
+        // only until the mutex is unlocked.
         const Result<Answer>* in_decision = nullptr;
-        bool keeps_in_decision = false;
+        // Whether the answer is left in `decision` instead of being moved to `own`.
+        bool leave_in_decision = false;
         std::optional<HistoryLookup> history;
         CommitDependency dependency;
         std::vector<Parker*> wake;

@@ -138,7 +138,7 @@ void LockManager::Core::distribute(Ticket own, const CommitDependency& dependenc
     for (TicketAnswer& reply : decision.replies) {
         if (reply.ticket == own) {
             ROCKLOCK_ASSERT(after.answer() == nullptr);
-            if (after.keeps_in_decision) {
+            if (after.leave_in_decision) {
                 after.in_decision = &reply.answer;
             } else {
                 after.own = std::move(reply.answer);

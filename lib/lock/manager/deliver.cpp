@@ -55,7 +55,7 @@ void LockManager::Core::submit_now(const Event& event, Ticket ticket, LockServic
 bool LockManager::Core::decide_now(const Event& event, DirectRequest& request) {
     if (!options.background || not_ours()) return false;
     DeferredActions after;
-    after.keeps_in_decision = true;
+    after.leave_in_decision = true;
     bool decided = false;
     {
         MutexLock lock(mutex);

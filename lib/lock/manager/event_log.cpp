@@ -8,17 +8,17 @@
 
 namespace rocklock {
 
-using lock_model::EventRow;
-using lock_model::EventRows;
+using lock_model::EncodedEvent;
+using lock_model::EncodedEvents;
 
 namespace {
 
 constexpr std::size_t events_a_step = 2048;
-// An event with long texts can be larger than a block, and is then alone in it.
+// The size of a block. A larger event gets a block of its own, which is as large as the event.
 constexpr std::size_t block_bytes = 16'384;
 
-LockEvent show(const EventRow& row) {
-    const auto& [facts, texts, size] = row;
+LockEvent show(const EncodedEvent& encoded) {
+    const auto& [facts, texts, size] = encoded;
     LockEvent event;
     event.sequence = facts.sequence;
     event.type = facts.type;
@@ -43,19 +43,19 @@ void EventLog::start(std::uint64_t first) {
     published_ = forgotten_;
 }
 
-// Threads: as EventLog, which must not change.
+// Reads the events in their order. The log must not change while a reader is in use.
 class EventLog::Reader {
 public:
     Reader(const std::deque<Block>& blocks, std::size_t block, std::size_t position)
         : blocks_(blocks), block_(block), position_(position) {}
 
     // Returns the next event, or nullopt if there is none.
-    std::optional<EventRow> next() {
+    std::optional<EncodedEvent> next() {
         if (block_ == blocks_.size()) return std::nullopt;
-        const std::string_view rows = blocks_[block_].rows;
-        const EventRow event = EventRows::front(rows.substr(position_));
+        const std::string_view events = blocks_[block_].events;
+        const EncodedEvent event = EncodedEvents::front(events.substr(position_));
         position_ += event.size;
-        if (position_ == rows.size()) {
+        if (position_ == events.size()) {
             ++block_;
             position_ = 0;
         }
@@ -80,10 +80,10 @@ private:
     std::size_t position_;
 };
 
-void EventLog::add(const EventRows& events, const manager::CommitDependency& dependency) {
+void EventLog::add(const EncodedEvents& events, const manager::CommitDependency& dependency) {
     if (events.empty()) return;
     for (std::string_view left = events.bytes(); !left.empty();) {
-        const EventRow event = EventRows::front(left);
+        const EncodedEvent event = EncodedEvents::front(left);
         ROCKLOCK_ASSERT(event.facts.sequence > forgotten_);
         ROCKLOCK_ASSERT(blocks_.empty() || event.facts.sequence > blocks_.back().last);
         if (kept_ == max_) drop_oldest();
@@ -95,26 +95,26 @@ void EventLog::add(const EventRows& events, const manager::CommitDependency& dep
     while (unpublished_.front().last <= forgotten_) unpublished_.pop_front();
 }
 
-void EventLog::append(const EventRow& event, std::string_view bytes) {
-    if (blocks_.empty() || blocks_.back().rows.size() + bytes.size() > block_bytes) {
-        blocks_.emplace_back().rows.swap(spare_);
-        blocks_.back().rows.reserve(block_bytes);
+void EventLog::append(const EncodedEvent& event, std::string_view bytes) {
+    if (blocks_.empty() || blocks_.back().events.size() + bytes.size() > block_bytes) {
+        blocks_.emplace_back().events.swap(spare_);
+        blocks_.back().events.reserve(block_bytes);
     }
-    blocks_.back().rows.append(bytes);
+    blocks_.back().events.append(bytes);
     blocks_.back().last = event.facts.sequence;
     ++kept_;
 }
 
 void EventLog::drop_oldest() {
     Block& oldest = blocks_.front();
-    const EventRow event = EventRows::front(std::string_view(oldest.rows).substr(begin_));
+    const EncodedEvent event = EncodedEvents::front(std::string_view(oldest.events).substr(begin_));
     forgotten_ = event.facts.sequence;
     ++dropped_;
     --kept_;
     begin_ += event.size;
-    if (begin_ < oldest.rows.size()) return;
+    if (begin_ < oldest.events.size()) return;
     begin_ = 0;
-    spare_.swap(oldest.rows);
+    spare_.swap(oldest.events);
     spare_.clear();
     blocks_.pop_front();
 }

@@ -22,7 +22,7 @@
 #include <rocklock/watch.hpp>
 
 #include "lock/manager/commit_dependency.hpp"
-#include "lock/model/event_rows.hpp"
+#include "lock/model/encoded_events.hpp"
 #include "lock/model/lock_query.hpp"
 
 namespace rocklock {
@@ -39,7 +39,7 @@ public:
     // Adds events, in the order of their sequences. A sequence must not be used again after a
     // crash. It must therefore be in a durable reservation of numbers, or `dependency` must require
     // a sync.
-    void add(const lock_model::EventRows& events, const manager::CommitDependency& dependency);
+    void add(const lock_model::EncodedEvents& events, const manager::CommitDependency& dependency);
     // Publishes the events whose commits are as durable as required. Returns true if there were
     // any.
     bool publish(const Storage& storage);
@@ -64,7 +64,7 @@ private:
     // A part of the log. A new event is written to the end of the last block, and a block is used
     // again after its last event was dropped, so that adding an event allocates no memory.
     struct Block {
-        std::string rows;
+        std::string events;
         // The sequence of the last event.
         std::uint64_t last = 0;
     };
@@ -73,7 +73,7 @@ private:
 
     // Returns a reader of the events after this sequence.
     Reader read_after(std::uint64_t sequence) const;
-    void append(const lock_model::EventRow& event, std::string_view bytes);
+    void append(const lock_model::EncodedEvent& event, std::string_view bytes);
     void drop_oldest();
 
     // The commits on which the unpublished events with sequences up to `last` depend.

@@ -9,8 +9,8 @@
 namespace rocklock::manager {
 namespace {
 
-// If the events of more decisions are not published yet, adding events also publishes some. Without
-// a reader, the list of these decisions would otherwise become as long as the log.
+// If more decisions than this have unpublished events, add() also publishes events. Otherwise, the
+// list of these decisions could become as long as the log while no client reads events.
 constexpr std::size_t max_unpublished = 64;
 
 // Returns whether a page completes a watch.
@@ -20,13 +20,13 @@ bool says_something(const Result<EventPage>& page) {
 
 }  // namespace
 
-void EventStream::start(std::uint64_t first, const lock_model::EventRows& events) {
+void EventStream::start(std::uint64_t first, const lock_model::EncodedEvents& events) {
     const MutexLock lock(mutex_);
     log_.start(first);
     log_.add(events, {});
 }
 
-bool EventStream::add(const lock_model::EventRows& events, const CommitDependency& dependency) {
+bool EventStream::add(const lock_model::EncodedEvents& events, const CommitDependency& dependency) {
     const MutexLock lock(mutex_);
     const bool early = mutated(Mutant::event_before_durable);
     log_.add(events, early ? CommitDependency{} : dependency);

@@ -34,10 +34,10 @@ public:
     bool is_on() const { return is_on_; }
     // Starts the log with the events that the recovery has caused. `first` is the lowest possible
     // sequence of this run; a client that asks for earlier events gets EventPage::gap.
-    void start(std::uint64_t first, const lock_model::EventRows& events);
+    void start(std::uint64_t first, const lock_model::EncodedEvents& events);
     // Adds the events of a decision to the log. They are published when `dependency` is done.
     // Returns whether a client watches.
-    bool add(const lock_model::EventRows& events, const CommitDependency& dependency);
+    bool add(const lock_model::EncodedEvents& events, const CommitDependency& dependency);
 
     // Returns the events that match, if there are any or if the request does not wait. Otherwise,
     // moves `done` into a watch, which calls it once later, and returns nullopt.

@@ -25,9 +25,10 @@ public:
     virtual ~ResponseReceiver() = default;
 
     // The response with this id may be sent now. If `failure` is not null, its decision was not
-    // committed, and this error must be sent instead. `now` is about the time of the call. Called
-    // once for each response, after DirectRequest::decided(), on any thread, possibly before
-    // decide_now() returns. Must not call the service.
+    // committed, and this error must be sent instead. `now` is the current time, which the caller
+    // reads once for all responses that it releases. Called once for each response, after
+    // DirectRequest::decided(), on any thread, possibly before decide_now() returns. Must not call
+    // the service.
     virtual void release(std::uint64_t id, const Error* failure,
                          std::chrono::steady_clock::time_point now) = 0;
 };

@@ -4,7 +4,7 @@
 // hold, in a mode, on a name that no other grant holds and for which no request waits. Such a lock
 // is one piece of memory in the arena:
 //
-//     Resource | Grant | Hold | PathLinks, if the name has '/' | RequestPart, if requested | name
+//     Resource | Grant | Hold | PathLinks, if the name has '/' | RequestPart, for an id | name
 //
 // The Grant and its Hold are in the slot of the resource. The request id of the grant is in the
 // RequestPart, if the request that made the resource had a request id. Everything else is stored
@@ -235,7 +235,7 @@ struct Resource {
 
     // Allocates a resource and its name in one piece of memory. A resource with a slot needs less
     // memory if it is held by a single plain grant; a resource without a slot needs less memory if
-    // it is not. A RequestPart saves memory if that grant has a request id.
+    // it is not. Slot::with_request needs less memory if the plain grant also has a request id.
     static Resource* make(std::string_view name, Slot slot);
     // Frees the resource, and the grant in its slot, if any.
     static void destroy(Resource* resource);

@@ -42,7 +42,7 @@ constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = fnv_s
     return hash;
 }
 
-// As above, for the eight bytes of a number, the lowest byte first.
+// Returns fnv1a() of the eight bytes of a number, lowest byte first.
 constexpr std::uint64_t fnv1a_of_number(std::uint64_t number, std::uint64_t hash) {
     constexpr std::uint64_t squared = fnv_prime * fnv_prime;
     constexpr std::uint64_t to_the_8th = squared * squared * squared * squared;

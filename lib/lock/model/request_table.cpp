@@ -9,8 +9,8 @@ namespace rocklock::lock_model {
 
 namespace {
 
-// Free entries that remain when a bucket becomes smaller, so that an id that is added and erased
-// again and again does not cause an allocation each time.
+// The number of free entries that remain when a bucket shrinks. Without them, each repeated
+// addition and removal of an id would allocate memory.
 constexpr std::size_t spare = 3;
 
 // Returns the size of the piece of memory that an allocator provides for this number of bytes.

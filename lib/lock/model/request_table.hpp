@@ -1,9 +1,9 @@
-// The request ids that a lock table remembers: what the first request with each id has resulted in.
+// The request ids that a lock table remembers, and the outcome of the first request with each id.
 //
 // A request id is remembered while its request waits, while its grant is held, and while the record
 // of its ended grant is kept. There may therefore be more request ids than held locks. A hash table
-// that doubled its size would delay all requests while it moves a million entries. The table grows
-// by linear hashing instead, as ResourceIndex does: when a part has too many entries, it gets one
+// that doubles its size delays all requests while it moves a million entries. This table grows by
+// linear hashing instead, as ResourceIndex does: when a part has too many entries, it gets one
 // more bucket, and one of its other buckets is divided. An entry takes 24 bytes, and 3 to 4 more
 // for the buckets.
 #pragma once

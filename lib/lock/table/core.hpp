@@ -273,9 +273,9 @@ struct LockTable::Core {
     void remember_cap(Grant& grant, milliseconds max_hold, BootTime cap);
     void remember_min_hold(Grant& grant, milliseconds min_hold);
     rocklock::Grant view(const Grant& grant) const;
-    void fill(rocklock::Grant& result, const Grant& grant) const;
+    void fill_view(rocklock::Grant& result, const Grant& grant) const;
     // Answers the request with this grant. Returns the answer, which is valid until the next answer
-    // of the decision. It is not moved, because a grant has many members.
+    // of the decision. The answer is built in place, because it is slow to move.
     rocklock::Grant& answer_grant(Ticket to, const Grant& grant);
     RequestKey request_key(const SessionId* session, const OpenSession* opens,
                            std::string_view request_id) const;

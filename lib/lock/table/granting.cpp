@@ -170,11 +170,11 @@ void LockTable::Core::write_grant(Grant& grant) {
 
 rocklock::Grant LockTable::Core::view(const Grant& grant) const {
     rocklock::Grant result;
-    fill(result, grant);
+    fill_view(result, grant);
     return result;
 }
 
-void LockTable::Core::fill(rocklock::Grant& result, const Grant& grant) const {
+void LockTable::Core::fill_view(rocklock::Grant& result, const Grant& grant) const {
     result.id = grant.id();
     result.token = grant.token();
     result.session = grant.session->id;
@@ -200,7 +200,7 @@ void LockTable::Core::fill(rocklock::Grant& result, const Grant& grant) const {
 rocklock::Grant& LockTable::Core::answer_grant(Ticket to, const Grant& grant) {
     auto& reply = decision->replies.emplace_back(to, std::in_place_type<rocklock::Grant>);
     auto& result = std::get<rocklock::Grant>(*reply.answer);
-    fill(result, grant);
+    fill_view(result, grant);
     if (grant.session->only_grant.set) result.own_session = info_with_secret(*grant.session);
     return result;
 }

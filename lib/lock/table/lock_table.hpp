@@ -42,7 +42,7 @@
 #include <rocklock/storage/storage.hpp>
 
 #include "lock/model/disconnect.hpp"
-#include "lock/model/event_rows.hpp"
+#include "lock/model/encoded_events.hpp"
 #include "lock/model/fence.hpp"
 #include "lock/model/history_lookup.hpp"
 #include "lock/model/lock_query.hpp"
@@ -109,7 +109,7 @@ struct Decision {
     std::vector<AnsweredNotice> answered;
     std::vector<HistoryLookup> history;
     // The events, in the order of their sequences. Empty unless LockTableOptions::events is set.
-    lock_model::EventRows events;
+    lock_model::EncodedEvents events;
     std::vector<SlowWait> slow;
 
     void clear();

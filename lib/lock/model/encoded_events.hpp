@@ -1,5 +1,5 @@
-// The events of a decision, in the form in which the lock table makes them and the event log keeps
-// them: encoded one after the other, so that an event needs no memory of its own.
+// Events in encoded form, one after another in one buffer. The lock table encodes the events of a
+// decision, and the event log stores them in the same form, so no event is allocated separately.
 #pragma once
 
 #include <cstddef>
@@ -34,15 +34,15 @@ struct EventTexts {
     std::string_view reason;
 };
 
-// An encoded event. The texts are views of the row.
-struct EventRow {
+// A decoded event. `texts` refers to the bytes from which the event was decoded.
+struct EncodedEvent {
     EventFacts facts;
     EventTexts texts;
-    // The size of the row in bytes.
+    // The number of encoded bytes.
     std::size_t size = 0;
 };
 
-class EventRows {
+class EncodedEvents {
 public:
     bool empty() const { return bytes_.empty(); }
     void clear() { bytes_.clear(); }
@@ -58,8 +58,8 @@ public:
         bytes_.append(texts.by).append(texts.reason);
     }
 
-    // Returns the row at the beginning of `bytes`, which must have been encoded by add().
-    static EventRow front(std::string_view bytes) {
+    // Decodes the event at the beginning of `bytes`, which must have been encoded by add().
+    static EncodedEvent front(std::string_view bytes) {
         ROCKLOCK_ASSERT(bytes.size() >= sizeof(Head));
         Head head;
         std::memcpy(&head, bytes.data(), sizeof head);
@@ -69,17 +69,17 @@ public:
             left.remove_prefix(size);
             return text;
         };
-        EventRow row{head.facts, {}, 0};
-        row.texts.resource = cut(head.sizes.resource);
-        row.texts.principal = cut(head.sizes.principal);
-        row.texts.by = cut(head.sizes.by);
-        row.texts.reason = cut(head.sizes.reason);
-        row.size = bytes.size() - left.size();
-        return row;
+        EncodedEvent event{head.facts, {}, 0};
+        event.texts.resource = cut(head.sizes.resource);
+        event.texts.principal = cut(head.sizes.principal);
+        event.texts.by = cut(head.sizes.by);
+        event.texts.reason = cut(head.sizes.reason);
+        event.size = bytes.size() - left.size();
+        return event;
     }
 
 private:
-    // At the beginning of each row. Rows are not aligned, so a Head is copied out before it is
+    // The beginning of an encoded event. Events are not aligned, so a Head is copied before it is
     // used.
     struct Head {
         EventFacts facts;
