@@ -310,24 +310,32 @@ void FrameConversation::ask(const Frame& frame) {
 void FrameConversation::answer(const Answered& call, const Result<Reply>& reply) {
     const auto number = call.number;
     const auto held = reply ? held_for(*reply, call.arrived, clock_.now().boot) : milliseconds{0};
+    // Encoded without the mutex, because the reply can be large, and the manager waits for the
+    // mutex in decided().
+    std::string bytes;
+    if (reply) {
+        append_reply(bytes, number, held, *reply);
+    } else {
+        append_refusal(bytes, number, reply.error());
+    }
     {
         MutexLock lock(mutex_);
-        const auto before = answers_.size();
-        if (reply) {
-            append_reply(answers_, number, held, *reply);
-        } else {
-            append_refusal(answers_, number, reply.error());
-        }
         // From now on, the real size of the reply is counted instead of the reserved size.
         if (call.reserved != nullptr) call.reserved->set(0);
-        if (answers_.size() > small_buffer) answer_bytes_.set(answers_.size());
-        const auto size = answers_.size() - before;
+        const auto counted = answers_.size() + bytes.size();
+        if (counted > small_buffer) answer_bytes_.set(counted);
+        const auto size = bytes.size();
         if (size > small_buffer && buffers_full() && call.bytes.may_discard(size, !reply)) {
-            answers_.resize(before);
-            append_refusal(answers_, number, buffers_->error());
-            answer_bytes_.set(answers_.size());
+            bytes.clear();
+            append_refusal(bytes, number, buffers_->error());
+            answer_bytes_.set(answers_.size() + bytes.size());
         }
-        unsent_ += answers_.size() - before;
+        unsent_ += bytes.size();
+        if (answers_.empty()) {
+            answers_.swap(bytes);
+        } else {
+            answers_ += bytes;
+        }
         answered_.push_back(number);
         has_answers_ = true;
     }

@@ -135,7 +135,8 @@ public:
     }
     // Without a prefix extractor, RocksDB calls this only in MemTableRep::Get(), which uses one
     // iterator at a time and does not destroy it.
-    Iterator* GetDynamicPrefixIterator(rocksdb::Arena*) override {
+    Iterator* GetDynamicPrefixIterator(rocksdb::Arena* arena) override {
+        if (arena != nullptr) return GetIterator(arena);
         alignas(EntryIterator) thread_local std::byte memory[sizeof(EntryIterator)];
         return ::new (static_cast<void*>(memory)) EntryIterator(list_);
     }

@@ -88,6 +88,8 @@ void LockManager::Core::decide_and_register(const Event& event, Ticket ticket, I
     } else if (const Result<Answer>* const answer = after.answer()) {
         const bool lazily = after.dependency.durability == Durability::deferred;
         const bool at_once = (!*answer && !commits.confirms()) || lazily;
+        // Before its delivery exists, so that release() always finds the response.
+        if (to.direct != nullptr) to.direct->decided(*answer);
         Delivery& delivery = at_once ? deliveries.add_ready() : deliveries.add_committing();
         delivery.dependency = after.dependency;
         delivery.refused = !*answer;
@@ -95,7 +97,6 @@ void LockManager::Core::decide_and_register(const Event& event, Ticket ticket, I
         if (to.direct != nullptr) {
             delivery.receiver = to.direct->receiver();
             delivery.id = to.direct->id();
-            to.direct->decided(*answer);
         } else {
             delivery.done = std::move(to.done);
             delivery.answer = std::exchange(after.own, std::nullopt);
