@@ -41,6 +41,15 @@ milliseconds held_for(const Reply& reply, BootTime arrived, BootTime now) {
     return {};
 }
 
+// Appends `bytes` to `to`. If `to` is empty, swaps the two instead, which copies nothing.
+void append_or_swap(std::string& to, std::string& bytes) {
+    if (to.empty()) {
+        to.swap(bytes);
+    } else {
+        to += bytes;
+    }
+}
+
 }  // namespace
 
 FrameConversation::FrameConversation(std::shared_ptr<ClientSession> client_session, Clock& clock,
@@ -239,10 +248,8 @@ void FrameConversation::place(HeldResponse& held, const Error* failure) {
         append_refusal(answers_, held.frame, *failure);
     } else if (held.may_discard && held.bytes.size() > small_buffer && buffers_full()) {
         append_refusal(answers_, held.frame, buffers_->error());
-    } else if (answers_.empty()) {
-        answers_.swap(held.bytes);
     } else {
-        answers_ += held.bytes;
+        append_or_swap(answers_, held.bytes);
     }
     if (answers_.size() > small_buffer) answer_bytes_.set(answers_.size());
     unsent_ += answers_.size() - before;
@@ -331,11 +338,7 @@ void FrameConversation::answer(const Answered& call, const Result<Reply>& reply)
             answer_bytes_.set(answers_.size() + bytes.size());
         }
         unsent_ += bytes.size();
-        if (answers_.empty()) {
-            answers_.swap(bytes);
-        } else {
-            answers_ += bytes;
-        }
+        append_or_swap(answers_, bytes);
         answered_.push_back(number);
         has_answers_ = true;
     }
@@ -349,11 +352,7 @@ void FrameConversation::collect() {
     if (has_answers_) {
         MutexLock lock(mutex_);
         has_answers_ = false;
-        if (output_.empty()) {
-            output_.swap(answers_);
-        } else {
-            output_ += answers_;
-        }
+        append_or_swap(output_, answers_);
         // The text of a large reply is not kept.
         if (answers_.capacity() > kept_buffer) answers_ = {};
         answers_.clear();

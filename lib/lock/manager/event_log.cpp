@@ -8,8 +8,8 @@
 
 namespace rocklock {
 
-using lock_model::EncodedEvent;
 using lock_model::EncodedEvents;
+using lock_model::EventView;
 
 namespace {
 
@@ -17,8 +17,8 @@ constexpr std::size_t events_a_step = 2048;
 // The size of a block. A larger event gets a block of its own, which is as large as the event.
 constexpr std::size_t block_bytes = 16'384;
 
-LockEvent show(const EncodedEvent& encoded) {
-    const auto& [facts, texts, size] = encoded;
+LockEvent show(const EventView& view) {
+    const auto& [facts, texts, size] = view;
     LockEvent event;
     event.sequence = facts.sequence;
     event.type = facts.type;
@@ -50,10 +50,10 @@ public:
         : blocks_(blocks), block_(block), position_(position) {}
 
     // Returns the next event, or nullopt if there is none.
-    std::optional<EncodedEvent> next() {
+    std::optional<EventView> next() {
         if (block_ == blocks_.size()) return std::nullopt;
         const std::string_view events = blocks_[block_].events;
-        const EncodedEvent event = EncodedEvents::front(events.substr(position_));
+        const EventView event = EncodedEvents::front(events.substr(position_));
         position_ += event.size;
         if (position_ == events.size()) {
             ++block_;
@@ -83,7 +83,7 @@ private:
 void EventLog::add(const EncodedEvents& events, const manager::CommitDependency& dependency) {
     if (events.empty()) return;
     for (std::string_view left = events.bytes(); !left.empty();) {
-        const EncodedEvent event = EncodedEvents::front(left);
+        const EventView event = EncodedEvents::front(left);
         ROCKLOCK_ASSERT(event.facts.sequence > forgotten_);
         ROCKLOCK_ASSERT(blocks_.empty() || event.facts.sequence > blocks_.back().last);
         if (kept_ == max_) drop_oldest();
@@ -95,7 +95,7 @@ void EventLog::add(const EncodedEvents& events, const manager::CommitDependency&
     while (unpublished_.front().last <= forgotten_) unpublished_.pop_front();
 }
 
-void EventLog::append(const EncodedEvent& event, std::string_view bytes) {
+void EventLog::append(const EventView& event, std::string_view bytes) {
     if (blocks_.empty() || blocks_.back().events.size() + bytes.size() > block_bytes) {
         blocks_.emplace_back().events.swap(spare_);
         blocks_.back().events.reserve(block_bytes);
@@ -107,7 +107,7 @@ void EventLog::append(const EncodedEvent& event, std::string_view bytes) {
 
 void EventLog::drop_oldest() {
     Block& oldest = blocks_.front();
-    const EncodedEvent event = EncodedEvents::front(std::string_view(oldest.events).substr(begin_));
+    const EventView event = EncodedEvents::front(std::string_view(oldest.events).substr(begin_));
     forgotten_ = event.facts.sequence;
     ++dropped_;
     --kept_;

@@ -73,7 +73,7 @@ private:
 
     // Returns a reader of the events after this sequence.
     Reader read_after(std::uint64_t sequence) const;
-    void append(const lock_model::EncodedEvent& event, std::string_view bytes);
+    void append(const lock_model::EventView& event, std::string_view bytes);
     void drop_oldest();
 
     // The commits on which the unpublished events with sequences up to `last` depend.

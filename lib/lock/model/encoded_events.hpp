@@ -34,8 +34,8 @@ struct EventTexts {
     std::string_view reason;
 };
 
-// A decoded event. `texts` refers to the bytes from which the event was decoded.
-struct EncodedEvent {
+// A view of an encoded event. `texts` refers to the encoded bytes.
+struct EventView {
     EventFacts facts;
     EventTexts texts;
     // The number of encoded bytes.
@@ -58,8 +58,8 @@ public:
         bytes_.append(texts.by).append(texts.reason);
     }
 
-    // Decodes the event at the beginning of `bytes`, which must have been encoded by add().
-    static EncodedEvent front(std::string_view bytes) {
+    // Returns a view of the event at the beginning of `bytes`, which add() must have encoded.
+    static EventView front(std::string_view bytes) {
         ROCKLOCK_ASSERT(bytes.size() >= sizeof(Head));
         Head head;
         std::memcpy(&head, bytes.data(), sizeof head);
@@ -69,7 +69,7 @@ public:
             left.remove_prefix(size);
             return text;
         };
-        EncodedEvent event{head.facts, {}, 0};
+        EventView event{head.facts, {}, 0};
         event.texts.resource = cut(head.sizes.resource);
         event.texts.principal = cut(head.sizes.principal);
         event.texts.by = cut(head.sizes.by);

@@ -5,6 +5,8 @@
 #include <memory>
 #include <new>
 
+#include "lock/model/linear_hashing.hpp"
+
 namespace rocklock::lock_model {
 
 namespace {
@@ -21,25 +23,17 @@ std::size_t allocated_bytes(std::size_t bytes) {
     return (bytes + step - 1) / step * step;
 }
 
-// Returns the index of the bucket in which an entry with this hash is. ResourceIndex::bucket_of()
-// explains the function.
-std::size_t bucket_index(std::uint64_t hash, std::size_t buckets) {
-    const std::size_t level = std::bit_floor(buckets);
-    const std::size_t index = hash & (2 * level - 1);
-    return index < buckets ? index : index - level;
-}
-
 }  // namespace
 
 RequestTable::Bucket*& RequestTable::bucket_of(Part& part, std::uint64_t hash) {
-    return part.buckets[bucket_index(hash, part.buckets.size())];
+    return part.buckets[linear_bucket(hash, part.buckets.size())];
 }
 
 RequestOutcome RequestTable::find(const RequestKey& key) const {
     const std::uint64_t hash = mix(key);
     const Part& part = parts_[part_of(hash)];
     if (part.count == 0) return {};
-    const Bucket* const bucket = part.buckets[bucket_index(hash, part.buckets.size())];
+    const Bucket* const bucket = part.buckets[linear_bucket(hash, part.buckets.size())];
     const Entry* const entry = bucket != nullptr ? bucket->find(key) : nullptr;
     return entry != nullptr ? entry->outcome : RequestOutcome{};
 }
@@ -118,12 +112,12 @@ void RequestTable::add_bucket(Part& part) {
     const std::size_t added = part.buckets.size();
     part.buckets.push_back(nullptr);
     if (added == 0) return;
-    const std::size_t divided = added - std::bit_floor(added);
+    const std::size_t divided = bucket_to_divide(added);
     Bucket*& from = part.buckets[divided];
     if (from == nullptr) return;
     for (std::size_t i = from->count; i > 0; --i) {
         Entry& entry = from->entries()[i - 1];
-        if (bucket_index(mix(entry.key), added + 1) == divided) continue;
+        if (linear_bucket(mix(entry.key), added + 1) == divided) continue;
         append(part.buckets[added], entry);
         entry = from->entries()[--from->count];
     }

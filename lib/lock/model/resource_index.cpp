@@ -1,11 +1,11 @@
 #include "lock/model/resource_index.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <new>
 
 #include "base/assert.hpp"
+#include "lock/model/linear_hashing.hpp"
 
 namespace rocklock::lock_model {
 
@@ -32,19 +32,10 @@ ResourceIndex::~ResourceIndex() {
     }
 }
 
-// With n buckets, where 2^k is the greatest power of two that is at most n, the lowest k + 1 bits
-// of the hash are the index of a bucket. If this bucket does not exist yet, its resources are in
-// the bucket whose index has bit k cleared.
-std::size_t ResourceIndex::bucket_of(std::uint64_t hash, std::size_t buckets) {
-    const std::size_t level = std::bit_floor(buckets);
-    const std::size_t index = hash & (2 * level - 1);
-    return index < buckets ? index : index - level;
-}
-
 Resource* ResourceIndex::find(const HashedName& wanted) const {
     const Part& part = parts_[part_of(wanted.hash)];
     if (part.count == 0) return nullptr;
-    const Bucket* const bucket = part.buckets[bucket_of(wanted.hash, part.buckets.size())];
+    const Bucket* const bucket = part.buckets[linear_bucket(wanted.hash, part.buckets.size())];
     if (bucket == nullptr) return nullptr;
     const std::uint8_t* const tags = bucket->tags();
     const std::uint8_t tag = tag_of(wanted.hash);
@@ -60,7 +51,8 @@ void ResourceIndex::insert(Resource& resource, const HashedName& name) {
     ROCKLOCK_ASSERT(resource.name().size() == name.name.size());
     Part& part = parts_[part_of(name.hash)];
     if (part.count >= part.buckets.size() * mean_in_bucket) add_bucket(part);
-    append(part.buckets[bucket_of(name.hash, part.buckets.size())], resource, tag_of(name.hash));
+    append(part.buckets[linear_bucket(name.hash, part.buckets.size())], resource,
+           tag_of(name.hash));
     ++part.count;
     ++size_;
 }
@@ -68,7 +60,7 @@ void ResourceIndex::insert(Resource& resource, const HashedName& name) {
 void ResourceIndex::erase(Resource& resource, const HashedName& name) {
     Part& part = parts_[part_of(name.hash)];
     ROCKLOCK_ASSERT(part.count > 0 && size_ > 0);
-    Bucket*& bucket = part.buckets[bucket_of(name.hash, part.buckets.size())];
+    Bucket*& bucket = part.buckets[linear_bucket(name.hash, part.buckets.size())];
     ROCKLOCK_ASSERT(bucket != nullptr);
     const auto* const first = bucket->resources();
     const auto* const end = first + bucket->count;
@@ -122,12 +114,12 @@ void ResourceIndex::add_bucket(Part& part) {
     const std::size_t added = part.buckets.size();
     part.buckets.push_back(nullptr);
     if (added == 0) return;
-    const std::size_t divided = added - std::bit_floor(added);
+    const std::size_t divided = bucket_to_divide(added);
     Bucket*& from = part.buckets[divided];
     for (std::size_t i = from == nullptr ? 0 : from->count; i > 0; --i) {
         Resource& resource = *from->resources()[i - 1];
         const std::uint64_t hash = hash_of(resource.name());
-        if (bucket_of(hash, added + 1) == divided) continue;
+        if (linear_bucket(hash, added + 1) == divided) continue;
         append(part.buckets[added], resource, from->tags()[i - 1]);
         remove(from, i - 1);
     }

@@ -95,7 +95,6 @@ private:
 
     static std::size_t part_of(std::uint64_t hash) { return hash >> 56; }
     static std::uint8_t tag_of(std::uint64_t hash) { return static_cast<std::uint8_t>(hash >> 48); }
-    static std::size_t bucket_of(std::uint64_t hash, std::size_t buckets);
     // Replaces the bucket by one with this capacity.
     static void resize(Bucket*& bucket, std::size_t capacity);
     static void append(Bucket*& bucket, Resource& resource, std::uint8_t tag);

@@ -221,9 +221,12 @@ void LockTable::Core::grant_or_wait(const Acquire& request, Session& session,
         }
         auto cycle = cycle_when_granted(session, locks, request.priority);
         if (!cycle.empty()) return refuse(ticket, deadlock(std::move(cycle)));
-        const lock_model::GrantRequest grant_request{&session, request.note,      &request.metadata,
-                                                     max_hold, {id, fingerprint}, false,
-                                                     min_hold};
+        const lock_model::GrantRequest grant_request{.session = &session,
+                                                     .note = request.note,
+                                                     .metadata = &request.metadata,
+                                                     .max_hold = max_hold,
+                                                     .request = {id, fingerprint},
+                                                     .min_hold = min_hold};
         answer_grant(ticket, make_grant(grant_request, locks, conflicts.dead));
         return;
     }

@@ -72,7 +72,6 @@ using Event = std::variant<Request, CancelWait, Tick, ReacquireLocks, Disconnect
 // The response to the request with this ticket. The response to a request that waits is part of the
 // decision that completes the request.
 struct TicketAnswer {
-    TicketAnswer(Ticket to, Answer&& reply) : ticket(to), answer(std::move(reply)) {}
     TicketAnswer(Ticket to, Error&& error) : ticket(to), answer(std::move(error)) {}
     TicketAnswer(Ticket to, Result<Answer>&& result) : ticket(to), answer(std::move(result)) {}
     // Constructs the reply from the arguments, because a move of an Answer is slow.

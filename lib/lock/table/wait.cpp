@@ -362,13 +362,13 @@ void LockTable::Core::grant_waiting(Wait& wait, const Conflicts& conflicts) {
         locks = wait.locks_of(chosen);
         max_hold = lock_model::tighter(chosen.max_hold, max_hold);
     }
-    const lock_model::GrantRequest grant_request{wait.session,
-                                                 wait.note,
-                                                 &wait.metadata,
-                                                 max_hold,
-                                                 {wait.request, wait.fingerprint},
-                                                 true,
-                                                 wait.hold_times.min};
+    const lock_model::GrantRequest grant_request{.session = wait.session,
+                                                 .note = wait.note,
+                                                 .metadata = &wait.metadata,
+                                                 .max_hold = max_hold,
+                                                 .request = {wait.request, wait.fingerprint},
+                                                 .waited = true,
+                                                 .min_hold = wait.hold_times.min};
     const Grant& grant = make_grant(grant_request, locks, conflicts.dead);
     answer_grant(to, grant);
     end_wait(wait);
