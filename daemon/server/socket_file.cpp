@@ -90,7 +90,9 @@ Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid
 
     file.listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (file.listener_ < 0) return failed("cannot create a socket");
-    const auto mask = ::umask(0117);
+    // Until listen(), connect() fails with ECONNREFUSED, as if no daemon were there, and clients try
+    // again. With the final mode, a member of the group would get EACCES until chown(), and give up.
+    const auto mask = ::umask(0111);
     const int bound =
         ::bind(file.listener_, reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
     ::umask(mask);
@@ -99,11 +101,12 @@ Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid
     file.device_ = facts.st_dev;
     file.inode_ = facts.st_ino;
     file.bound_ = true;
-    if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
+    if (group && ::lchown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
         return Error(ErrorCode::access_denied,
                      "cannot give " + path + " to the group of --admin-group: " +
                          std::strerror(errno) + "; the daemon's user must be a member of it");
     }
+    if (::chmod(path.c_str(), 0660) != 0) return failed("cannot set the mode of " + path);
     if (::listen(file.listener_, backlog) != 0) return failed("cannot listen on " + path);
     return file;
 }

@@ -4,8 +4,10 @@ The configuration decides, never the environment or the existence of a socket. T
 first example of README.md, `rocklock run nightly-report -- ./report.sh`, as several users.
 """
 
+import errno
 import grp
 import json
+import multiprocessing
 import os
 import pathlib
 import pwd
@@ -145,6 +147,34 @@ class WithASystemManager(SeveralUsers):
         self.assertEqual(set(self.starts()), {str(pwd.getpwnam(user).pw_uid) for user in USERS})
         self.assert_never_two()
         self.assert_no_private_daemon()
+
+    def test_a_member_of_the_group_is_never_refused_while_the_manager_starts(self):
+        """A client that may connect sees a manager, or none; EACCES would end it (77)."""
+        account = pwd.getpwnam(USERS[0])
+
+        def connect_until(end, results):
+            os.setgroups(self.groups)
+            os.setgid(account.pw_gid)
+            os.setuid(account.pw_uid)
+            seen = set()
+            while not end.is_set():
+                with socket.socket(socket.AF_UNIX) as client:
+                    seen.add(errno.errorcode.get(client.connect_ex(str(self.system_socket)), "connected"))
+            results.put(seen)
+
+        processes = multiprocessing.get_context("fork")
+        end, results = processes.Event(), processes.Queue()
+        prober = processes.Process(target=connect_until, args=(end, results))
+        prober.start()
+        self.addCleanup(prober.kill)
+        for _ in range(10):
+            manager = self.serve_system()
+            manager.kill()
+            manager.wait()
+        end.set()
+        seen = results.get(timeout=PATIENCE_S)
+        self.assertIn("connected", seen)
+        self.assertLessEqual(seen, {"ENOENT", "ECONNREFUSED", "EAGAIN", "connected"})
 
     def test_real_sudo_reaches_the_same_manager(self):
         sudo = next((path for path in ("/usr/bin/sudo", "/usr/local/bin/sudo") if os.path.exists(path)), None)
