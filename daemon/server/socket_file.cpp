@@ -90,8 +90,9 @@ Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid
 
     file.listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (file.listener_ < 0) return failed("cannot create a socket");
-    // Until listen(), connect() fails with ECONNREFUSED, as if no daemon were there, and clients try
-    // again. With the final mode, a member of the group would get EACCES until chown(), and give up.
+    // Until listen(), connect() fails with ECONNREFUSED, as if no daemon were there, and clients
+    // try again. With the final mode, a member of the group would get EACCES until chown(), and
+    // give up.
     const auto mask = ::umask(0111);
     const int bound =
         ::bind(file.listener_, reinterpret_cast<const sockaddr*>(&*address), sizeof *address);

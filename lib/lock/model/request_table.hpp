@@ -70,6 +70,9 @@ class RequestTable {
 public:
     // The mean number of entries in a bucket above which a part gets another bucket.
     static constexpr std::size_t mean_in_bucket = 16;
+    // Each part has buckets of its own. The vectors of buckets of 256 parts are so small that none
+    // of them takes long to grow.
+    static constexpr std::size_t parts = 256;
 
     RequestTable() = default;
     ~RequestTable() { clear(); }
@@ -88,6 +91,8 @@ public:
     }
     std::size_t size() const { return size_; }
     void clear();
+    // Returns the part to which the id belongs.
+    static std::size_t part_of(const RequestKey& key) { return part_of(mix(key)); }
 
     // Calls `visit(key, outcome)` for each id until `visit` returns false. Returns whether `visit`
     // returned true for all ids. `visit` must not change the table.
@@ -132,12 +137,9 @@ private:
         std::vector<Bucket*> buckets;
         std::size_t count = 0;
     };
-    // The vectors of buckets of 256 parts are so small that none of them takes long to grow.
-    static constexpr unsigned part_bits = 8;
-
     // A key is a hash already, but its low bits depend on few bits of the request id.
     static std::uint64_t mix(const RequestKey& key) { return spread(key.high); }
-    static std::size_t part_of(std::uint64_t hash) { return hash >> (64 - part_bits); }
+    static std::size_t part_of(std::uint64_t hash) { return hash >> 56; }
     // Returns the bucket in which an entry with this hash is. The part must have buckets.
     static Bucket*& bucket_of(Part& part, std::uint64_t hash);
     static void append(Bucket*& bucket, const Entry& entry);
@@ -148,8 +150,9 @@ private:
     // Adds a bucket, and moves the entries that belong into it.
     static void add_bucket(Part& part);
 
-    std::array<Part, std::size_t{1} << part_bits> parts_;
+    std::array<Part, parts> parts_;
     std::size_t size_ = 0;
 };
+static_assert(RequestTable::parts == 1u << 8, "a part is chosen by the highest eight bits");
 
 }  // namespace rocklock::lock_model

@@ -72,11 +72,31 @@ void ResourceIndex::erase(Resource& resource, const HashedName& name) {
     --size_;
 }
 
+void ResourceIndex::load_part(std::uint64_t hash) const {
+    const Part& part = parts_[part_of(hash)];
+    if (part.count == 0) return;
+    __builtin_prefetch(&part.buckets[linear_bucket(hash, part.buckets.size())]);
+}
+
+void ResourceIndex::load_bucket(std::uint64_t hash) const {
+    const Part& part = parts_[part_of(hash)];
+    if (part.count == 0) return;
+    const Bucket* const bucket = part.buckets[linear_bucket(hash, part.buckets.size())];
+    if (bucket == nullptr) return;
+    constexpr std::size_t cache_line = 64;
+    for (std::size_t at = 0; at < Bucket::bytes(mean_in_bucket) + cache_line; at += cache_line)
+        __builtin_prefetch(reinterpret_cast<const char*>(bucket) + at);
+}
+
 void ResourceIndex::reserve(std::size_t count) {
     const std::size_t buckets = count / parts / mean_in_bucket;
     if (buckets < 2) return;
     for (Part& part : parts_) {
-        if (part.count == 0 && part.buckets.size() < buckets) part.buckets.resize(buckets);
+        if (part.count > 0 || part.buckets.size() >= buckets) continue;
+        part.buckets.resize(buckets);
+        for (Bucket*& bucket : part.buckets) {
+            if (bucket == nullptr) resize(bucket, mean_in_bucket - step);
+        }
     }
 }
 

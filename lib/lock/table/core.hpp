@@ -535,6 +535,7 @@ struct LockTable::Core {
     static Grant& move_to(Resource& at, Grant& plain);
     void recover_ended(const records::GrantRecord& record, const RecoveryFacts& facts);
     void enter_recovered();
+    void enter_recovered(Grant& recovered);
     void recover_deadline(Session& session, const records::DeadlineRecord& seen,
                           const RecoveryFacts& facts);
     void arm_recovered();

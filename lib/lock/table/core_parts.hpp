@@ -17,6 +17,7 @@
 #include "lock/model/hash_mix.hpp"
 #include "lock/model/hot_names.hpp"
 #include "lock/model/nodes.hpp"
+#include "lock/model/request_loader.hpp"
 #include "lock/records/records.hpp"
 
 namespace rocklock::lock_model {
@@ -75,6 +76,8 @@ struct RecoveryState {
     // Recovered grants that are not yet in Core::grants, and whose resources are not yet in
     // Core::resources.
     std::vector<Near<Grant>> grants;
+    // The request ids that are not yet in Core::requests.
+    RequestLoader requests;
     // Recovered grants whose maximum hold time starts again.
     std::vector<GrantId> recapped;
 };

@@ -4,6 +4,8 @@
 // grants in `recovery`, and inserts them into the two indexes after all of them have been read.
 // finish_recovery() then sets the timers and serves the queues.
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -176,8 +178,10 @@ Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFac
     if (auto done = recover_classes(records); !done) return done;
     if (auto done = recover_sessions(records, facts); !done) return done;
     if (auto done = recover_grants(records, facts); !done) return done;
+    recovery.requests.start(requests);
     count_audit_rows(records);
     enter_recovered();
+    recovery.requests.finish(requests);
     finish_recovery(facts);
     return {};
 }
@@ -345,7 +349,7 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     }
     if (record.request) {
         grant.set_request({record.request, record.fingerprint});
-        requests.set(record.request, RequestOutcome(grant.id()));
+        recovery.requests.set(requests, record.request, RequestOutcome(grant.id()));
     }
     if (record.cap) {
         const bool exact = facts.exact && record.boot_epoch == facts.boot_epoch;
@@ -398,38 +402,52 @@ void LockTable::Core::enter_recovered() {
     std::size_t holds = 0;
     for (const Grant* grant : recovery.grants) holds += grant->hold_count;
     resources.reserve(resources.size() + holds);
-    // The records were read in the order of the numbers.
-    for (Near<Grant>& recovered : recovery.grants) {
-        Grant* grant = recovered;
-        for (std::size_t i = 0; i < grant->hold_count; ++i) {
-            Resource& made = *grant->holds()[i].resource();
-            const lock_model::HashedName name(made.name());
-            Resource* const known = resources.find(name);
-            if (known == nullptr) {
-                enter(made, name);
-            } else if (grant->plain) {
-                grant = &move_to(*known, *grant);
-                recovered = grant;
-            } else {
-                Resource::destroy(&made);
-                static_cast<lock_model::LinkedHold&>(grant->holds()[i]).at = known;
-            }
-            Hold& hold = grant->holds()[i];
-            // The last grant on the name may be a later one that has already ended.
-            const lock_model::LastGrant last = hold.resource()->last();
-            link(hold);
-            if (last.grant() > grant->id()) hold.resource()->set_last(last);
+    // Almost each name is in a bucket that is not in the processor's cache. The buckets of a few
+    // grants are loaded at the same time.
+    constexpr std::size_t together = 16;
+    std::array<std::uint64_t, together> hashes{};
+    const std::span<Near<Grant>> all(recovery.grants);
+    for (std::size_t first = 0; first < all.size(); first += together) {
+        const auto some = all.subspan(first, std::min(together, all.size() - first));
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            hashes[i] = hash_of(some[i]->holds().front().resource()->name());
+            resources.load_part(hashes[i]);
         }
-        grants.add(*grant);
+        for (std::size_t i = 0; i < some.size(); ++i) resources.load_bucket(hashes[i]);
+        // The records were read in the order of the numbers.
+        for (Grant* const grant : some) enter_recovered(*grant);
     }
     ROCKLOCK_ASSERT(grants.size() == recovery.grants.size());
     ROCKLOCK_ASSERT(counts.recovered == recovery.grants.size());
     recovery.grants = {};
 }
 
+void LockTable::Core::enter_recovered(Grant& recovered) {
+    Grant* grant = &recovered;
+    for (std::size_t i = 0; i < grant->hold_count; ++i) {
+        Resource& made = *grant->holds()[i].resource();
+        const lock_model::HashedName name(made.name());
+        Resource* const known = resources.find(name);
+        if (known == nullptr) {
+            enter(made, name);
+        } else if (grant->plain) {
+            grant = &move_to(*known, *grant);
+        } else {
+            Resource::destroy(&made);
+            static_cast<lock_model::LinkedHold&>(grant->holds()[i]).at = known;
+        }
+        Hold& hold = grant->holds()[i];
+        // The last grant on the name may be a later one that has already ended.
+        const lock_model::LastGrant last = hold.resource()->last();
+        link(hold);
+        if (last.grant() > grant->id()) hold.resource()->set_last(last);
+    }
+    grants.add(*grant);
+}
+
 void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFacts& facts) {
     ++ended_records;
-    if (record.request) requests.set(record.request, RequestOutcome(record.id));
+    if (record.request) recovery.requests.set(requests, record.request, RequestOutcome(record.id));
     Session* const session = sessions.find(record.session);
     if (session != nullptr) {
         recover_deadline(*session,
