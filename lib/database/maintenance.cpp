@@ -98,7 +98,7 @@ Result<void> Reading::read_meta(const Storage& storage) {
 
 Result<void> Reading::each(const Snapshot& snapshot, Family family,
                            void (Reading::*take)(std::string_view, std::string_view)) {
-    const auto cursor = snapshot.scan(family, "", "");
+    const auto cursor = snapshot.scan_once(family, "", "");
     for (; cursor->valid(); cursor->next()) (this->*take)(cursor->key(), cursor->value());
     return cursor->status();
 }

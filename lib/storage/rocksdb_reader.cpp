@@ -89,6 +89,15 @@ public:
         cursor->start(family, RocksdbCursor::Direction::forwards);
         return cursor;
     }
+    std::unique_ptr<Cursor> scan_once(Family family, std::string_view first,
+                                      std::string_view last) const override {
+        rocksdb::ReadOptions options = options_;
+        options.fill_cache = false;
+        options.readahead_size = 256u << 10;
+        auto cursor = std::make_unique<RocksdbCursor>(reader_, options, first, last);
+        cursor->start(family, RocksdbCursor::Direction::forwards);
+        return cursor;
+    }
     std::unique_ptr<Cursor> scan_back(Family family, std::string_view first,
                                       std::string_view last) const override {
         auto cursor = std::make_unique<RocksdbCursor>(reader_, options_, first, last);

@@ -256,7 +256,7 @@ Result<void> write_database(const std::string& path, const Snapshot& values,
         const auto family = static_cast<Family>(i);
         rocksdb::WriteBatch batch;
         rocksdb::Status status;
-        const auto cursor = values.scan(family, "", "");
+        const auto cursor = values.scan_once(family, "", "");
         for (; status.ok() && cursor->valid(); cursor->next()) {
             if (except(family, cursor->key())) continue;
             const auto key = cursor->key();

@@ -11,14 +11,17 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "lock/manager/lock_manager.hpp"
+#include "lock/model/request_loader.hpp"
+#include "lock/records/records.hpp"
 #include "storage/read_ahead.hpp"
 
 namespace rocklock {
 namespace {
 
 constexpr std::size_t sessions = 5;
-// Enough for a second thread that reads records ahead.
-constexpr std::size_t grants = ReadAhead::max_records + 1'000;
+// Enough for the threads that read records and add request ids.
+constexpr std::size_t grants = lock_model::RequestLoader::min_for_thread * 5 / 4;
+static_assert(grants > 2 * ReadAhead<records::GrantRecord>::max_records);
 
 struct Store {
     testing::SimulatedClock clock;
@@ -45,13 +48,18 @@ struct Store {
             open.lease = std::chrono::hours{1};
             owners.push_back(manager->ask(open).value().id);
         }
-        for (std::size_t i = 0; i < grants; ++i) {
-            Acquire acquire;
-            acquire.session = owners[i % sessions];
-            acquire.locks = {{.resource = name_of(i)}};
-            if (i % 51 == 1) acquire.locks.push_back({.resource = "more/" + std::to_string(i)});
-            held.push_back(manager->ask(acquire).value());
-        }
+        for (std::size_t i = 0; i < grants; ++i)
+            held.push_back(manager->ask(acquire(i, owners[i % sessions])).value());
+    }
+
+    static Acquire acquire(std::size_t number, const SessionId& session) {
+        Acquire acquire;
+        acquire.session = session;
+        acquire.locks = {{.resource = name_of(number)}};
+        if (number % 51 == 1)
+            acquire.locks.push_back({.resource = "more/" + std::to_string(number)});
+        if (number % 7 != 0) acquire.request_id = "request " + std::to_string(number);
+        return acquire;
     }
 };
 
@@ -75,6 +83,10 @@ BOOST_AUTO_TEST_CASE(is_opened_with_each_grant_under_its_names_and_its_number) {
         } else {
             BOOST_REQUIRE(holders.size() == 1U);
             BOOST_TEST((holders.front().grant == held[i].id));
+            // A repeated request gets the grant of the first one.
+            const SessionId& session = held[i].session;
+            if (i % 7 != 0)
+                BOOST_TEST((manager->ask(acquire(i, session)).value().id == held[i].id));
             BOOST_REQUIRE(manager->ask(Release{held[i].session, held[i].id}));
         }
     }

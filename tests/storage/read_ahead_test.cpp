@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,8 @@
 namespace rocklock::testing {
 namespace {
 
-using Rows = std::vector<std::pair<std::string, std::string>>;
+using Row = std::pair<std::string, std::string>;
+using Rows = std::vector<Row>;
 
 // Iterates over rows. If `fails` is set, fails after the last one.
 class RowsCursor final : public Snapshot::Cursor {
@@ -44,15 +47,22 @@ Rows rows(std::size_t count, std::size_t value_bytes) {
     return made;
 }
 
-ReadAhead ahead_of(const Rows& rows, bool fails = false) {
-    return ReadAhead(std::make_unique<RowsCursor>(rows, fails));
+using Ahead = ReadAhead<Row>;
+
+void decode(std::string_view key, std::string_view value, Row& row) {
+    row.first = key;
+    row.second = value;
 }
 
-Rows all_of(ReadAhead cursor) {
+Ahead ahead_of(const Rows& rows, bool fails = false) {
+    return {std::make_unique<RowsCursor>(rows, fails), decode};
+}
+
+Rows all_of(Ahead cursor) {
     Rows found;
     for (; cursor.valid(); cursor.next()) {
         BOOST_REQUIRE(cursor.status().has_value());
-        found.emplace_back(cursor.key(), cursor.value());
+        found.push_back(cursor.record());
     }
     BOOST_TEST(cursor.status().has_value());
     return found;
@@ -63,7 +73,7 @@ Rows all_of(ReadAhead cursor) {
 BOOST_AUTO_TEST_SUITE(reading_ahead)
 
 BOOST_AUTO_TEST_CASE(gives_each_record_in_order) {
-    const std::size_t most = ReadAhead::max_records;
+    const std::size_t most = Ahead::max_records;
     for (const std::size_t count :
          {std::size_t{0}, std::size_t{1}, most - 1, most, most + 1, 3 * most, 3 * most + 17}) {
         const Rows all = rows(count, 3);
@@ -72,16 +82,16 @@ BOOST_AUTO_TEST_CASE(gives_each_record_in_order) {
 }
 
 BOOST_AUTO_TEST_CASE(gives_large_records) {
-    const Rows all = rows(40, ReadAhead::max_bytes / 3);
+    const Rows all = rows(40, Ahead::max_bytes / 3);
     BOOST_TEST((all_of(ahead_of(all)) == all));
-    const Rows larger = rows(3, 2 * ReadAhead::max_bytes);
+    const Rows larger = rows(3, 2 * Ahead::max_bytes);
     BOOST_TEST((all_of(ahead_of(larger)) == larger));
 }
 
 BOOST_AUTO_TEST_CASE(reports_an_error_after_the_records_before_it) {
-    for (const std::size_t count : {std::size_t{0}, std::size_t{5}, 2 * ReadAhead::max_records}) {
+    for (const std::size_t count : {std::size_t{0}, std::size_t{5}, 2 * Ahead::max_records}) {
         const Rows all = rows(count, 3);
-        ReadAhead cursor = ahead_of(all, true);
+        Ahead cursor = ahead_of(all, true);
         std::size_t seen = 0;
         for (; cursor.valid(); cursor.next()) {
             BOOST_REQUIRE(cursor.status().has_value());
@@ -93,12 +103,27 @@ BOOST_AUTO_TEST_CASE(reports_an_error_after_the_records_before_it) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(throws_an_exception_of_the_background_thread) {
+    const Rows all = rows(2 * Ahead::max_records, 3);
+    const auto decode_one_block = [](std::string_view key, std::string_view value, Row& row) {
+        decode(key, value, row);
+        if (key == std::to_string(Ahead::max_records + 5)) throw std::runtime_error("no memory");
+    };
+    Ahead cursor(std::make_unique<RowsCursor>(all), decode_one_block);
+    std::size_t seen = 1;
+    while (seen < Ahead::max_records) {
+        cursor.next();
+        ++seen;
+    }
+    BOOST_CHECK_THROW(cursor.next(), std::runtime_error);
+}
+
 BOOST_AUTO_TEST_CASE(may_end_anywhere) {
-    const Rows all = rows(4 * ReadAhead::max_records, 3);
-    for (const std::size_t steps : {std::size_t{0}, std::size_t{9}, ReadAhead::max_records}) {
-        ReadAhead cursor = ahead_of(all);
+    const Rows all = rows(4 * Ahead::max_records, 3);
+    for (const std::size_t steps : {std::size_t{0}, std::size_t{9}, Ahead::max_records}) {
+        Ahead cursor = ahead_of(all);
         for (std::size_t i = 0; i < steps; ++i) cursor.next();
-        BOOST_TEST((cursor.key() == std::to_string(steps)));
+        BOOST_TEST((cursor.record().first == std::to_string(steps)));
     }
 }
 

@@ -119,9 +119,9 @@ struct Parts {
         result.at = wall();
         return result;
     }
-    Lock lock() {
-        Lock result;
-        result.resource = string();
+    // Sets all members of `result`, and reuses the memory of its name.
+    void lock(Lock& result) {
+        result.resource.assign(checked(reader.string()));
         if (result.resource.empty() || result.resource.size() > limits::name_bytes) ok = false;
         const unsigned bits = u8();
         result.mode = mode(bits & 3U);
@@ -129,7 +129,6 @@ struct Parts {
         result.permits = varint32();
         result.cause = u8();
         result.before = GrantId{varint()};
-        return result;
     }
     bool done() const { return ok && reader.done(); }
 };

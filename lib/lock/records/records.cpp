@@ -174,11 +174,12 @@ std::string encode_set(const lock_model::Grant& grant) {
     return out;
 }
 
-std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value) {
+bool decode_grant(GrantId id, std::string_view value, GrantRecord& record) {
     Parts in(value);
-    // Constructed in the result, because the history decodes many records.
-    std::optional<GrantRecord> result;
-    GrantRecord& record = result.emplace();
+    std::vector<Lock> locks = std::move(record.locks);
+    record = {};
+    locks.resize(1);
+    record.locks = std::move(locks);
     record.id = id;
     record.version = in.u64();
     const unsigned parts = in.u16();
@@ -193,7 +194,7 @@ std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value) {
     record.deadline = in.boot();
     record.lease = in.duration();
     record.count = in.varint32();
-    record.locks.push_back(in.lock());
+    in.lock(record.locks.front());
     if (parts & has_more) record.more_locks = in.varint32();
     if (parts & has_cap) {
         record.cap = in.boot();
@@ -224,9 +225,14 @@ std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value) {
             record.closures.push_back(closure);
         }
     }
-    const bool valid = in.done() && record.more_locks < limits::resources_per_grant &&
-                       (!record.ends_session || record.ended);
-    if (!valid) result.reset();
+    return in.done() && record.more_locks < limits::resources_per_grant &&
+           (!record.ends_session || record.ended);
+}
+
+std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value) {
+    // Constructed in the result, because the history decodes many records.
+    std::optional<GrantRecord> result(std::in_place);
+    if (!decode_grant(id, value, *result)) result.reset();
     return result;
 }
 
@@ -235,7 +241,7 @@ bool decode_set(std::string_view value, GrantRecord& record) {
     in.u64();
     const std::uint64_t count = in.varint();
     if (count != record.more_locks) return false;
-    for (std::uint64_t i = 0; in.ok && i < count; ++i) record.locks.push_back(in.lock());
+    for (std::uint64_t i = 0; in.ok && i < count; ++i) in.lock(record.locks.emplace_back());
     return in.done();
 }
 

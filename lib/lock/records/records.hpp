@@ -171,6 +171,9 @@ Write copy_mark(WallTime made);
 
 // The decode functions return nullopt if the bytes are not a valid record of the kind.
 std::optional<GrantRecord> decode_grant(GrantId id, std::string_view value);
+// As above, but sets all members of `record`, and reuses its memory. Returns false if the value is
+// not valid.
+bool decode_grant(GrantId id, std::string_view value, GrantRecord& record);
 // Appends the locks of a set to record.locks. Returns false if the bytes are not valid.
 bool decode_set(std::string_view value, GrantRecord& record);
 std::optional<SessionRecord> decode_session(const SessionId& id, std::string_view value);

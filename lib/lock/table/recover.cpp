@@ -5,7 +5,9 @@
 // finish_recovery() then sets the timers and serves the queues.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -148,17 +150,61 @@ Error corrupt(std::string_view what) {
                                     "): nothing is granted from this store; restore a backup"};
 }
 
-// Calls `read` for every record with a key that begins with `tag`. Returns the first error.
-template <typename F>
-Result<void> each(const Snapshot& records, char tag, const F& read) {
+template <typename Record>
+struct Decoded {
+    bool valid = false;
+    Record record;
+};
+
+// Calls `read` for every record with a key that begins with `tag`. Returns the first error. `what`
+// describes a record that `decode` refuses.
+template <typename Record, typename F>
+Result<void> each(const Snapshot& records, char tag,
+                  typename ReadAhead<Decoded<Record>>::Decode decode, std::string_view what,
+                  const F& read) {
     const std::string first(1, tag);
     const std::string last(1, static_cast<char>(tag + 1));
-    ReadAhead cursor(records.scan(Family::locks, first, last));
+    ReadAhead<Decoded<Record>> cursor(records.scan_once(Family::locks, first, last), decode);
     for (; cursor.valid(); cursor.next()) {
-        auto done = read(cursor.key(), cursor.value());
+        auto& [valid, record] = cursor.record();
+        if (!valid) return corrupt(what);
+        auto done = read(record);
         if (!done) return done;
     }
     return cursor.status();
+}
+
+template <typename Record>
+void set(Decoded<Record>& decoded, std::optional<Record> record) {
+    decoded.valid = record.has_value();
+    if (record) decoded.record = *std::move(record);
+}
+
+void decode_class(std::string_view /*key*/, std::string_view value, Decoded<LockClass>& decoded) {
+    set(decoded, records::decode_class(value));
+}
+
+void decode_session(std::string_view key, std::string_view value,
+                    Decoded<records::SessionRecord>& decoded) {
+    const auto id = records::session_of_key(key);
+    set(decoded, id ? records::decode_session(*id, value) : std::nullopt);
+}
+
+struct Renewal {
+    SessionId session;
+    records::DeadlineRecord deadline;
+};
+
+void decode_renewal(std::string_view key, std::string_view value, Decoded<Renewal>& decoded) {
+    const auto id = records::session_of_key(key);
+    const auto deadline = records::decode_deadline(value);
+    decoded.valid = id && deadline;
+    if (decoded.valid) decoded.record = {*id, *deadline};
+}
+
+void decode_grant(std::string_view key, std::string_view value, Decoded<GrantRecord>& decoded) {
+    const auto id = records::grant_of_key(key);
+    decoded.valid = id && records::decode_grant(*id, value, decoded.record);
 }
 
 }  // namespace
@@ -189,70 +235,66 @@ Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFac
 // Ignores an error: the audit log is not part of the lock state, and damage in it fails only the
 // calls that read it.
 void LockTable::Core::count_audit_rows(const Snapshot& records) {
-    const auto cursor = records.scan(Family::history, records::audit_key(0), {});
+    const auto cursor = records.scan_once(Family::history, records::audit_key(0), {});
     for (; cursor->valid(); cursor->next()) ++counts.audit_rows;
 }
 
 Result<void> LockTable::Core::recover_classes(const Snapshot& records) {
-    return each(records, records::class_tag,
-                [&](std::string_view, std::string_view value) -> Result<void> {
-                    auto lock_class = records::decode_class(value);
-                    if (!lock_class) return corrupt("a class");
-                    classes.put(*std::move(lock_class));
-                    return {};
-                });
+    return each<LockClass>(records, records::class_tag, decode_class, "a class",
+                           [&](LockClass& lock_class) -> Result<void> {
+                               classes.put(std::move(lock_class));
+                               return {};
+                           });
 }
 
 // Reads the sessions first, then the records of renewals. If several records contain a deadline,
 // the one that was written last applies.
 Result<void> LockTable::Core::recover_sessions(const Snapshot& records,
                                                const RecoveryFacts& facts) {
-    auto read_session = [&](std::string_view record_key, std::string_view value) -> Result<void> {
-        const auto id = records::session_of_key(record_key);
-        const auto record = id ? records::decode_session(*id, value) : std::nullopt;
-        if (!record || !numbers.has_reserved_version(record->version)) return corrupt("a session");
+    auto read_session = [&](records::SessionRecord& record) -> Result<void> {
+        if (!numbers.has_reserved_version(record.version)) return corrupt("a session");
         auto session = std::make_unique<Session>();
-        session->id = record->id;
-        session->principal = record->principal;
-        session->lease = record->lease;
-        session->binding.bound = record->bound;
-        session->only_grant.set = record->single;
-        session->only_grant.id = record->made_for;
-        session->uid = record->uid;
-        session->binding.pid = record->pid;
-        session->binding.processes = record->processes;
-        session->binding.host = sessions.keep_host(record->host);
-        session->opening.at = record->opened;
-        session->order = record->order;
-        session->note = record->note;
-        session->metadata = record->metadata;
-        session->opening.request = record->request;
-        session->ended = record->ended;
-        session->deadline_source.version = record->version;
-        session->deadline = record->deadline;
+        session->id = record.id;
+        session->principal = record.principal;
+        session->lease = record.lease;
+        session->binding.bound = record.bound;
+        session->only_grant.set = record.single;
+        session->only_grant.id = record.made_for;
+        session->uid = record.uid;
+        session->binding.pid = record.pid;
+        session->binding.processes = record.processes;
+        session->binding.host = sessions.keep_host(record.host);
+        session->opening.at = record.opened;
+        session->order = record.order;
+        session->note = record.note;
+        session->metadata = record.metadata;
+        session->opening.request = record.request;
+        session->ended = record.ended;
+        session->deadline_source.version = record.version;
+        session->deadline = record.deadline;
         // The last activity of the session is not recorded.
         session->active = now.boot;
-        session->deadline_source.exact = facts.exact && record->boot_epoch == facts.boot_epoch;
+        session->deadline_source.exact = facts.exact && record.boot_epoch == facts.boot_epoch;
         session->timer.owner = session.get();
         count_session(*session);
         sessions.add_recovered(std::move(session));
         return {};
     };
-    if (auto done = each(records, records::session_tag, read_session); !done) return done;
-    auto read_deadline = [&](std::string_view record_key, std::string_view value) -> Result<void> {
-        const auto id = records::session_of_key(record_key);
-        const auto record = records::decode_deadline(value);
-        if (!id || !record || !numbers.has_reserved_version(record->version))
-            return corrupt("a renewal");
-        Session* const found = sessions.find(*id);
+    if (auto done = each<records::SessionRecord>(records, records::session_tag, decode_session,
+                                                 "a session", read_session);
+        !done)
+        return done;
+    auto read_renewal = [&](const Renewal& renewal) -> Result<void> {
+        const records::DeadlineRecord& record = renewal.deadline;
+        if (!numbers.has_reserved_version(record.version)) return corrupt("a renewal");
+        Session* const found = sessions.find(renewal.session);
         if (found == nullptr) return corrupt("a renewal without its session");
         Session& session = *found;
         session.renewed = true;
-        recover_deadline(
-            session, {record->version, record->boot_epoch, record->deadline, record->lease}, facts);
+        recover_deadline(session, record, facts);
         return {};
     };
-    return each(records, records::deadline_tag, read_deadline);
+    return each<Renewal>(records, records::deadline_tag, decode_renewal, "a renewal", read_renewal);
 }
 
 // Applies a deadline from a record. The session's own record, its renewal and each of its grants
@@ -278,37 +320,33 @@ bool can_store_links(const GrantRecord& record) {
 }  // namespace
 
 Result<void> LockTable::Core::recover_grants(const Snapshot& records, const RecoveryFacts& facts) {
-    const auto sets = records.scan(Family::locks, std::string(1, records::set_tag),
-                                   std::string(1, static_cast<char>(records::set_tag + 1)));
-    return each(records, records::grant_tag,
-                [&](std::string_view record_key, std::string_view value) -> Result<void> {
-                    const auto id = records::grant_of_key(record_key);
-                    auto record = id ? records::decode_grant(*id, value) : std::nullopt;
-                    if (!record || !numbers.has_reserved_version(record->version) ||
-                        !numbers.has_reserved_token(number(record->token)) ||
-                        !numbers.has_reserved_token(number(record->id))) {
-                        return corrupt("a grant");
-                    }
-                    if (record->more_locks > 0) {
-                        // Both scans are in the order of grants.
-                        const std::string set = records::set_key(*id);
-                        while (sets->valid() && sets->key() < set) sets->next();
-                        if (!sets->valid() || sets->key() != set ||
-                            !records::decode_set(sets->value(), *record)) {
-                            return corrupt("the locks of a set");
-                        }
-                    }
-                    if (!can_store_links(*record)) return corrupt("a grant");
-                    if (record->token != Token{number(record->id)}) {
-                        for (const Lock& lock : record->locks) {
-                            recovery.converted.push_back(
-                                {lock.resource, number(record->token), record->id});
-                        }
-                    }
-                    if (!record->ended) return recover_grant(*record, facts);
-                    recover_ended(*record, facts);
-                    return {};
-                });
+    const auto sets = records.scan_once(Family::locks, std::string(1, records::set_tag),
+                                        std::string(1, static_cast<char>(records::set_tag + 1)));
+    auto read_grant = [&](GrantRecord& record) -> Result<void> {
+        if (!numbers.has_reserved_version(record.version) ||
+            !numbers.has_reserved_token(number(record.token)) ||
+            !numbers.has_reserved_token(number(record.id))) {
+            return corrupt("a grant");
+        }
+        if (record.more_locks > 0) {
+            // Both scans are in the order of grants.
+            const std::string set = records::set_key(record.id);
+            while (sets->valid() && sets->key() < set) sets->next();
+            if (!sets->valid() || sets->key() != set ||
+                !records::decode_set(sets->value(), record)) {
+                return corrupt("the locks of a set");
+            }
+        }
+        if (!can_store_links(record)) return corrupt("a grant");
+        if (record.token != Token{number(record.id)}) {
+            for (const Lock& lock : record.locks)
+                recovery.converted.push_back({lock.resource, number(record.token), record.id});
+        }
+        if (!record.ended) return recover_grant(record, facts);
+        recover_ended(record, facts);
+        return {};
+    };
+    return each<GrantRecord>(records, records::grant_tag, decode_grant, "a grant", read_grant);
 }
 
 Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryFacts& facts) {

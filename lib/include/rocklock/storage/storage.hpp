@@ -172,6 +172,12 @@ public:
     // there is no upper limit.
     virtual std::unique_ptr<Cursor> scan(Family family, std::string_view first,
                                          std::string_view last) const = 0;
+    // As scan(), for a long scan whose records are not read again soon. A storage engine may read
+    // larger pieces, and not keep them in its cache.
+    virtual std::unique_ptr<Cursor> scan_once(Family family, std::string_view first,
+                                              std::string_view last) const {
+        return scan(family, first, last);
+    }
     // As scan(), but in descending order.
     virtual std::unique_ptr<Cursor> scan_back(Family family, std::string_view first,
                                               std::string_view last) const = 0;
