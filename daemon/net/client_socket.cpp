@@ -4,6 +4,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+
 namespace rocklock {
 
 ClientSocket::~ClientSocket() {
@@ -12,7 +15,27 @@ ClientSocket::~ClientSocket() {
 
 ssize_t ClientSocket::receive(std::span<char> buffer) {
     if (channel_) return channel_->receive(buffer);
+    if (!ahead_.empty()) {
+        const std::size_t size = std::min(ahead_.size(), buffer.size());
+        std::copy_n(ahead_.begin(), size, buffer.begin());
+        ahead_ = ahead_.subspan(size);
+        return static_cast<ssize_t>(size);
+    }
+    if (error_ahead_ != 0) {
+        errno = std::exchange(error_ahead_, 0);
+        return -1;
+    }
     return ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+}
+
+std::size_t ClientSocket::receive_ahead(std::span<char> space) {
+    if (channel_) return 0;
+    const auto size = receive(space);
+    // The end of the input need not be remembered: recv() reports it again.
+    if (size < 0) error_ahead_ = errno;
+    if (size <= 0) return 0;
+    ahead_ = space.first(static_cast<std::size_t>(size));
+    return ahead_.size();
 }
 
 ssize_t ClientSocket::send(std::string_view bytes) {
@@ -22,6 +45,7 @@ ssize_t ClientSocket::send(std::string_view bytes) {
 
 bool ClientSocket::has_unread() const {
     if (channel_) return channel_->has_unread();
+    if (!ahead_.empty()) return true;
     int bytes = 0;
     return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > 0;
 }

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -27,6 +28,11 @@ public:
 
     // As recv() and send() on a non-blocking socket.
     ssize_t receive(std::span<char> buffer);
+    // Receives bytes or an error that the next calls of receive() return. Returns the number of
+    // bytes that were received into `space`, which must not be changed until receive() has returned
+    // all of them. Has no effect for a client of a relay.
+    std::size_t receive_ahead(std::span<char> space);
+    bool has_received_ahead() const { return !ahead_.empty(); }
     ssize_t send(std::string_view bytes);
     // Returns true if the client has sent bytes that were not received yet.
     bool has_unread() const;
@@ -52,6 +58,9 @@ private:
     const int socket_;
     const std::shared_ptr<ClientChannel> channel_;
     SocketReport report_;
+    // What receive_ahead() has received, and receive() has not returned yet: bytes, or an errno.
+    std::span<const char> ahead_;
+    int error_ahead_ = 0;
 };
 
 }  // namespace rocklock

@@ -117,7 +117,7 @@ void Connection::end_if_silent() {
 }
 
 bool Connection::has_unread() const {
-    if (closed_ || held_up_ || input_over_ || discarding_ || closing_) return false;
+    if (!reads_input()) return false;
     if (conversation_ && conversation_->paused()) return true;
     return client_.has_unread();
 }
@@ -147,6 +147,15 @@ bool Connection::watch(std::uint32_t events) {
 }
 
 // ---- Called by the IoThread ----
+
+std::size_t Connection::receive_ahead(std::span<char> space) {
+    // For a user at its limit, read() receives less.
+    if (!reads_input() || (conversation_ && conversation_->paused()) || services_.buffers->full())
+        return 0;
+    const std::size_t size = client_.receive_ahead(space);
+    if (size == space.size()) interest_.level_triggered = true;
+    return size;
+}
 
 void Connection::ready(std::uint32_t events) {
     if (closed_) return;
@@ -211,7 +220,8 @@ void Connection::remind() {
 void Connection::read(bool closed) {
     auto& buffer = read_buffer();
     // Input that cannot be processed yet must be kept, so little is read for a user at its limit.
-    const auto wanted = services_.buffers->full() ? small_buffer : buffer.size();
+    const bool reads_all = client_.has_received_ahead() || !services_.buffers->full();
+    const auto wanted = reads_all ? buffer.size() : small_buffer;
     const auto size = client_.receive(std::span(buffer).first(wanted));
     if (size <= 0 || static_cast<std::size_t>(size) == wanted) interest_.level_triggered = true;
     if (size > 0) return process_input({buffer.data(), static_cast<std::size_t>(size)});

@@ -77,6 +77,7 @@ public:
     // Returns false if no input is being read, for example because there is no room for responses.
     bool has_unread() const;
 
+    std::size_t receive_ahead(std::span<char> space) override;
     void ready(std::uint32_t events) override;
     void continue_input() override;
     void send() override;
@@ -87,6 +88,9 @@ private:
 
     std::shared_ptr<Conversation> begin(char first);
     bool watch(std::uint32_t events);
+    bool reads_input() const {
+        return !closed_ && !held_up_ && !input_over_ && !discarding_ && !closing_;
+    }
     void read(bool closed);
     void process_input(std::string_view bytes);
     void end_of_input();

@@ -41,6 +41,10 @@ public:
         Served& operator=(const Served&) = delete;
         virtual ~Served() = default;
 
+        // Receives input that the next call of ready() processes, and returns its size. `space` is
+        // not changed before ready() has returned. Called for several readable sockets before
+        // ready() is called for any of them.
+        virtual std::size_t receive_ahead(std::span<char> /*space*/) { return 0; }
         // Called if the socket is readable, writable or closed. `events` has epoll's flags, such as
         // EPOLLIN.
         virtual void ready(std::uint32_t events) = 0;
@@ -120,6 +124,7 @@ private:
     void run();
     void wait();
     bool handle_events(std::span<const epoll_event> events);
+    void receive_ahead(std::span<const epoll_event> events);
     std::span<epoll_event> poll(std::span<epoll_event> events, int patience) const;
     int patience() const;
     void round();
@@ -139,6 +144,8 @@ private:
     Time now_{};
     // `now_` in nanoseconds, for other threads; 0 while the thread waits.
     std::atomic<std::int64_t> round_began_{0};
+    // Input that was received ahead.
+    std::vector<char> input_;
     // Whether the last wait for events was short.
     bool quick_ = false;
     // Until this time, the thread does not spin, because other programs need the processor.

@@ -1,14 +1,18 @@
 #include "daemon/net/io_thread.hpp"
 
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -34,6 +38,9 @@ public:
         if (gone) gone();
     }
 
+    std::size_t receive_ahead(std::span<char> space) override {
+        return on_receive ? on_receive(space) : 0;
+    }
     void ready(std::uint32_t events) override {
         if (on_ready) on_ready(events);
     }
@@ -53,6 +60,7 @@ public:
     }
 
     int ends[2] = {-1, -1};
+    std::function<std::size_t(std::span<char>)> on_receive;
     std::function<void(std::uint32_t)> on_ready;
     std::function<void()> on_continue;
     std::function<void()> on_send;
@@ -102,6 +110,45 @@ BOOST_AUTO_TEST_CASE(runs_posted_functions_in_order_from_any_thread) {
     BOOST_TEST((order == std::vector{1, 2, 3}));
     BOOST_TEST(current == &thread);
     BOOST_TEST(IoThread::current() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(receives_the_input_of_all_sockets_before_it_is_processed) {
+    IoThread thread(nothing());
+    std::string order;
+    std::vector<std::span<char>> spaces;
+    std::vector<std::shared_ptr<Noted>> sockets;
+    for (int i = 0; i < 3; ++i) {
+        const auto& socket = sockets.emplace_back(std::make_shared<Noted>());
+        socket->on_receive = [&](std::span<char> space) {
+            order += 'r';
+            spaces.push_back(space);
+            return std::size_t{10};
+        };
+        socket->on_ready = [&, served = socket.get()](std::uint32_t) {
+            order += 'p';
+            served->drop();
+        };
+        socket->wake();
+    }
+    bool watched = true;
+    thread.post([&] {
+        for (const auto& socket : sockets)
+            watched = thread.watch(socket->ends[0], socket, EPOLLIN) && watched;
+    });
+    thread.start();
+    on(thread, [] {});
+    on(thread, [] {});
+    on(thread, [] {});
+    BOOST_TEST(watched);
+    BOOST_TEST(order == "rrrppp");
+    // The received bytes do not overlap.
+    BOOST_REQUIRE(spaces.size() == 3U);
+    BOOST_TEST(spaces[1].data() == spaces[0].data() + 10);
+    BOOST_TEST(spaces[2].data() == spaces[1].data() + 10);
+    on(thread, [&] {
+        for (const auto& socket : sockets) thread.forget(socket->ends[0]);
+    });
+    thread.stop();
 }
 
 BOOST_AUTO_TEST_CASE(runs_deferred_functions_for_a_limited_time_per_round) {
