@@ -133,8 +133,8 @@ rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating
     result.db_write_buffer_size = options.write_buffer_bytes;
     result.max_total_wal_size = 2 * options.write_buffer_bytes;
     result.max_open_files = max_open_files();
-    // With more threads, RocksDB starts all of them for each family when it opens, even if there are
-    // few files.
+    // With more threads, RocksDB starts all of them for each family when it opens, even if there
+    // are few files.
     result.max_file_opening_threads = 1;
     result.max_background_jobs = 2;
     return result;
