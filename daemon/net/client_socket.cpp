@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
+
+#include "base/assert.hpp"
 
 namespace rocklock {
 
@@ -15,12 +18,7 @@ ClientSocket::~ClientSocket() {
 
 ssize_t ClientSocket::receive(std::span<char> buffer) {
     if (channel_) return channel_->receive(buffer);
-    if (!ahead_.empty()) {
-        const std::size_t size = std::min(ahead_.size(), buffer.size());
-        std::copy_n(ahead_.begin(), size, buffer.begin());
-        ahead_ = ahead_.subspan(size);
-        return static_cast<ssize_t>(size);
-    }
+    if (!ahead_.empty()) return take_ahead(buffer);
     if (error_ahead_ != 0) {
         errno = std::exchange(error_ahead_, 0);
         return -1;
@@ -28,13 +26,26 @@ ssize_t ClientSocket::receive(std::span<char> buffer) {
     return ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
 }
 
+ssize_t ClientSocket::take_ahead(std::span<char> buffer) {
+    ROCKLOCK_ASSERT(ahead_.size() <= buffer.size());
+    std::copy(ahead_.begin(), ahead_.end(), buffer.begin());
+    const auto size = static_cast<ssize_t>(std::exchange(ahead_, {}).size());
+    const auto rest = buffer.subspan(static_cast<std::size_t>(size));
+    if (!std::exchange(filled_ahead_, false) || rest.empty()) return size;
+    const auto more = ::recv(socket_, rest.data(), rest.size(), MSG_DONTWAIT);
+    if (more < 0) error_ahead_ = errno;
+    return more > 0 ? size + more : size;
+}
+
 std::size_t ClientSocket::receive_ahead(std::span<char> space) {
-    if (channel_) return 0;
+    if (channel_ || error_ahead_ != 0) return 0;
+    ROCKLOCK_ASSERT(ahead_.empty());
     const auto size = receive(space);
     // The end of the input need not be remembered: recv() reports it again.
     if (size < 0) error_ahead_ = errno;
     if (size <= 0) return 0;
     ahead_ = space.first(static_cast<std::size_t>(size));
+    filled_ahead_ = ahead_.size() == space.size();
     return ahead_.size();
 }
 

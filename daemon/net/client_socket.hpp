@@ -28,11 +28,11 @@ public:
 
     // As recv() and send() on a non-blocking socket.
     ssize_t receive(std::span<char> buffer);
-    // Receives bytes or an error that the next calls of receive() return. Returns the number of
-    // bytes that were received into `space`, which must not be changed until receive() has returned
-    // all of them. Has no effect for a client of a relay.
+    // Receives into `space`. The next call of receive() returns these bytes, which must fit into
+    // its buffer, and more of the input if there is any; or the error. `space` must not change
+    // until then. Returns the number of bytes: 0 at the end of the input, after an error, and for a
+    // client of a relay.
     std::size_t receive_ahead(std::span<char> space);
-    bool has_received_ahead() const { return !ahead_.empty(); }
     ssize_t send(std::string_view bytes);
     // Returns true if the client has sent bytes that were not received yet.
     bool has_unread() const;
@@ -55,12 +55,18 @@ public:
     const SocketReport& report() const { return report_; }
 
 private:
+    // Returns what receive_ahead() has received, and the rest of the input if it has filled its
+    // space. An error that this call meets is returned by the next receive().
+    ssize_t take_ahead(std::span<char> buffer);
+
     const int socket_;
     const std::shared_ptr<ClientChannel> channel_;
     SocketReport report_;
-    // What receive_ahead() has received, and receive() has not returned yet: bytes, or an errno.
+    // The bytes or the errno from receive_ahead() that receive() has not returned yet.
     std::span<const char> ahead_;
     int error_ahead_ = 0;
+    // Whether receive_ahead() has filled its space, so that there may be more input.
+    bool filled_ahead_ = false;
 };
 
 }  // namespace rocklock

@@ -149,12 +149,9 @@ bool Connection::watch(std::uint32_t events) {
 // ---- Called by the IoThread ----
 
 std::size_t Connection::receive_ahead(std::span<char> space) {
-    // For a user at its limit, read() receives less.
-    if (!reads_input() || (conversation_ && conversation_->paused()) || services_.buffers->full())
-        return 0;
-    const std::size_t size = client_.receive_ahead(space);
-    if (size == space.size()) interest_.level_triggered = true;
-    return size;
+    if (!reads_input() || (conversation_ && conversation_->paused())) return 0;
+    // read() does not receive more than this if the user has reached the limit of its buffers.
+    return client_.receive_ahead(space.first(std::min(space.size(), small_buffer)));
 }
 
 void Connection::ready(std::uint32_t events) {
@@ -166,7 +163,7 @@ void Connection::ready(std::uint32_t events) {
     if (closing_) return await_close(closed);
     if (blocked_ && (events & EPOLLOUT) != 0) want_to_send();
     if (discarding_) return discard();
-    const bool reads = !held_up_ && !input_over_;
+    const bool reads = reads_input();
     // The input that is left from the last time slice is processed first, by continue_input().
     if (reads && conversation_ && conversation_->paused()) {
         interest_.level_triggered = true;
@@ -220,8 +217,7 @@ void Connection::remind() {
 void Connection::read(bool closed) {
     auto& buffer = read_buffer();
     // Input that cannot be processed yet must be kept, so little is read for a user at its limit.
-    const bool reads_all = client_.has_received_ahead() || !services_.buffers->full();
-    const auto wanted = reads_all ? buffer.size() : small_buffer;
+    const auto wanted = services_.buffers->full() ? small_buffer : buffer.size();
     const auto size = client_.receive(std::span(buffer).first(wanted));
     if (size <= 0 || static_cast<std::size_t>(size) == wanted) interest_.level_triggered = true;
     if (size > 0) return process_input({buffer.data(), static_cast<std::size_t>(size)});

@@ -21,10 +21,10 @@ using std::chrono::steady_clock;
 constexpr milliseconds long_yield{1};
 constexpr milliseconds contended_for{1'000};
 constexpr std::size_t max_events = 128;
-// The size of the buffer for input that is received ahead. Input is received ahead while at least
-// `min_space` is left, which most requests fit into.
+// The size of the buffer for input that is received ahead, and the maximum for each socket. Most
+// requests are smaller.
 constexpr std::size_t input_bytes = 64u << 10;
-constexpr std::size_t min_space = 4u << 10;
+constexpr std::size_t max_ahead = 4u << 10;
 // At most this many new connections are added in one round.
 constexpr std::size_t max_introduced = 64;
 // The time per round for continue_input(), which continues connections with remaining input, and
@@ -187,19 +187,21 @@ void IoThread::wait() {
     }
 }
 
-// Receives the input of all readable sockets before any of it is processed.
+// Receives the input of all readable sockets before any of it is processed, as far as the buffer
+// has space.
 //
 // The code that receives, most of it in the kernel, and the code that processes a request do not
-// fit into the processor's instruction cache together. If they alternate, each of them is loaded
-// again for every request.
+// fit into the processor's instruction cache together. If they alternate for every request, each of
+// them evicts much of the other from the cache.
 void IoThread::receive_ahead(std::span<const epoll_event> events) {
     if (events.size() < 2) return;
     input_.resize(input_bytes);
     std::span<char> space(input_);
     for (const auto& event : events) {
         if (event.data.ptr == nullptr || event.events != EPOLLIN) continue;
-        space = space.subspan(static_cast<Served*>(event.data.ptr)->receive_ahead(space));
-        if (space.size() < min_space) return;
+        auto& served = *static_cast<Served*>(event.data.ptr);
+        space = space.subspan(served.receive_ahead(space.first(max_ahead)));
+        if (space.size() < max_ahead) return;
     }
 }
 

@@ -1,7 +1,8 @@
 // A thread that serves connections, in rounds:
 //
-//     wait ──► process the input of each ready connection, ──► flush: commit all decisions as one
-//       ▲      for at most one time slice                      group and complete their calls
+//     wait ──► receive the input of all readable sockets,
+//       ▲      then process the input of each connection, ──► flush: commit all decisions as one
+//       │      for at most one time slice                     group and complete their calls
 //       └─────────────────── send the responses of all connections ◄──────────────┘
 //
 // Calls that arrive at the same time on many sockets share one commit, and a response costs one
@@ -41,9 +42,10 @@ public:
         Served& operator=(const Served&) = delete;
         virtual ~Served() = default;
 
-        // Receives input that the next call of ready() processes, and returns its size. `space` is
-        // not changed before ready() has returned. Called for several readable sockets before
-        // ready() is called for any of them.
+        // Receives input into `space`, and returns its size. The next call of ready(), in the same
+        // round, must process all of it, because `space` is reused in the next round. Returns 0 if
+        // there is no input, also after an error, which ready() reports. Called for several
+        // readable sockets before ready() is called for any of them.
         virtual std::size_t receive_ahead(std::span<char> /*space*/) { return 0; }
         // Called if the socket is readable, writable or closed. `events` has epoll's flags, such as
         // EPOLLIN.
@@ -144,7 +146,7 @@ private:
     Time now_{};
     // `now_` in nanoseconds, for other threads; 0 while the thread waits.
     std::atomic<std::int64_t> round_began_{0};
-    // Input that was received ahead.
+    // The buffer for receive_ahead(); allocated at its first use.
     std::vector<char> input_;
     // Whether the last wait for events was short.
     bool quick_ = false;

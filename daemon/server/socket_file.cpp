@@ -63,6 +63,41 @@ Result<void> require_no_other_file(const std::string& path) {
             ": there is a file that is not a socket; remove it or choose another --socket");
 }
 
+// Gives the file to the group, and allows the group to use it.
+Result<void> admit_group(const std::string& path, gid_t group) {
+    if (::lchown(path.c_str(), static_cast<uid_t>(-1), group) != 0) {
+        return Error(ErrorCode::access_denied,
+                     "cannot give " + path + " to the group of --admin-group: " +
+                         std::strerror(errno) + "; the daemon's user must be a member of it");
+    }
+    if (::fchmodat(AT_FDCWD, path.c_str(), 0660, AT_SYMLINK_NOFOLLOW) != 0)
+        return failed("cannot set the mode of " + path);
+    return {};
+}
+
+// Binds the socket to a new file and listens. If there is a group, only the owner can use the
+// file until the group is set. Removes the file after an error.
+Result<void> create_listener(int listener, const std::string& path, std::optional<gid_t> group) {
+    auto address = unix_address(path);
+    if (!address) return std::move(address).error();
+    const auto mask = ::umask(group ? 0177 : 0117);
+    const int bound =
+        ::bind(listener, reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
+    ::umask(mask);
+    if (bound != 0) return failed("cannot listen on " + path);
+    Result<void> done = group ? admit_group(path, *group) : Result<void>();
+    if (done && ::listen(listener, backlog) != 0) done = failed("cannot listen on " + path);
+    if (!done) ::unlink(path.c_str());
+    return done;
+}
+
+// Removes a socket that another daemon has left behind.
+Result<void> remove_old_socket(const std::string& path) {
+    if (auto free = require_no_other_file(path); !free) return free;
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed("cannot replace " + path);
+    return {};
+}
+
 }  // namespace
 
 Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid_t> group) {
@@ -82,33 +117,25 @@ Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid
         return Error(ErrorCode::store_in_use,
                      "cannot listen on " + path + ": another program listens there");
     }
-    struct stat facts {};
-    if (::lstat(path.c_str(), &facts) == 0) {
-        if (auto free = require_no_other_file(path); !free) return std::move(free).error();
-        if (::unlink(path.c_str()) != 0) return failed("cannot replace " + path);
-    }
 
     file.listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (file.listener_ < 0) return failed("cannot create a socket");
-    // Until listen(), connect() fails with ECONNREFUSED, as if no daemon were there, and clients
-    // try again. With the final mode, a member of the group would get EACCES until chown(), and
-    // give up.
-    const auto mask = ::umask(0111);
-    const int bound =
-        ::bind(file.listener_, reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
-    ::umask(mask);
-    if (bound != 0) return failed("cannot listen on " + path);
+    // With a group, a file at `path` must have this group from the beginning: a client of the group
+    // would get EACCES and exit, although it waits for this daemon.
+    const std::string made = group ? path + ".new" : path;
+    if (auto removed = remove_old_socket(made); !removed) return std::move(removed).error();
+    auto listening = create_listener(file.listener_, made, group);
+    if (!listening) return std::move(listening).error();
+    if (group && ::rename(made.c_str(), path.c_str()) != 0) {
+        Error error = failed("cannot rename " + made);
+        ::unlink(made.c_str());
+        return error;
+    }
+    struct stat facts {};
     if (::lstat(path.c_str(), &facts) != 0) return failed("cannot listen on " + path);
     file.device_ = facts.st_dev;
     file.inode_ = facts.st_ino;
     file.bound_ = true;
-    if (group && ::lchown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
-        return Error(ErrorCode::access_denied,
-                     "cannot give " + path + " to the group of --admin-group: " +
-                         std::strerror(errno) + "; the daemon's user must be a member of it");
-    }
-    if (::chmod(path.c_str(), 0660) != 0) return failed("cannot set the mode of " + path);
-    if (::listen(file.listener_, backlog) != 0) return failed("cannot listen on " + path);
     return file;
 }
 

@@ -19,7 +19,7 @@ namespace rocklock {
 class SocketFile {
 public:
     // Listens on `path`. Only the owner of the socket file and its group can connect. If `group` is
-    // given, it becomes the group of the file.
+    // given, it is the group of the file, which is then created at `path` + ".new" and renamed.
     //
     // Errors: store_in_use      another process listens there. The error contains its pid if it is
     //                           known

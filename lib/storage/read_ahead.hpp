@@ -21,12 +21,13 @@ namespace rocklock {
 
 // Reads the records of a cursor in blocks, and decodes them. While the caller processes one block,
 // a background thread reads and decodes the next ones. If all records fit into the first block, or
-// if no thread can be started, the caller's thread does it.
+// if no thread can be started, the caller's thread reads and decodes them.
 //
 // Threads:  one at a time. `decode` is also called on the background thread.
 // Lifetime: borrows the snapshot of the cursor.
-// Errors:   those of the cursor, reported after all records that were read before the error. An
-//           exception of `decode` is thrown by next().
+// Errors:   those of the cursor, reported after all records that were read before the error.
+//           Exceptions of `decode`, of the cursor and of allocations are thrown by the constructor
+//           or by next().
 template <typename Record>
 class ReadAhead {
 public:
@@ -47,7 +48,7 @@ public:
         try {
             thread_ = std::thread([this] { read_ahead(); });
         } catch (const std::system_error&) {
-            // next() reads.
+            // Without the thread, next() reads.
         }
     }
     ~ReadAhead() {

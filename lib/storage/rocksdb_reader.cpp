@@ -85,27 +85,32 @@ public:
     }
     std::unique_ptr<Cursor> scan(Family family, std::string_view first,
                                  std::string_view last) const override {
-        auto cursor = std::make_unique<RocksdbCursor>(reader_, options_, first, last);
-        cursor->start(family, RocksdbCursor::Direction::forwards);
-        return cursor;
+        return start_cursor(options_, family, first, last, RocksdbCursor::Direction::forwards);
     }
     std::unique_ptr<Cursor> scan_once(Family family, std::string_view first,
                                       std::string_view last) const override {
         rocksdb::ReadOptions options = options_;
         options.fill_cache = false;
-        options.readahead_size = 256u << 10;
-        auto cursor = std::make_unique<RocksdbCursor>(reader_, options, first, last);
-        cursor->start(family, RocksdbCursor::Direction::forwards);
-        return cursor;
+        options.readahead_size = scan_once_bytes;
+        return start_cursor(options, family, first, last, RocksdbCursor::Direction::forwards);
     }
     std::unique_ptr<Cursor> scan_back(Family family, std::string_view first,
                                       std::string_view last) const override {
-        auto cursor = std::make_unique<RocksdbCursor>(reader_, options_, first, last);
-        cursor->start(family, RocksdbCursor::Direction::backwards);
-        return cursor;
+        return start_cursor(options_, family, first, last, RocksdbCursor::Direction::backwards);
     }
 
 private:
+    // The size of the pieces that scan_once() reads.
+    static constexpr std::size_t scan_once_bytes = 256u << 10;
+
+    std::unique_ptr<Cursor> start_cursor(const rocksdb::ReadOptions& options, Family family,
+                                         std::string_view first, std::string_view last,
+                                         RocksdbCursor::Direction direction) const {
+        auto cursor = std::make_unique<RocksdbCursor>(reader_, options, first, last);
+        cursor->start(family, direction);
+        return cursor;
+    }
+
     const RocksdbReader& reader_;
     ForkCheck fork_check_;
     rocksdb::ReadOptions options_;

@@ -217,6 +217,22 @@ BOOST_DATA_TEST_CASE(walks_from_the_first_key_to_before_the_last, every_kind, ki
     BOOST_TEST(listing(*snapshot, "", "", Family::index) == "");
 }
 
+BOOST_DATA_TEST_CASE(scans_the_same_records_if_they_are_not_read_again, every_kind, kind) {
+    Store store(kind);
+    fill(*store.storage, 1000);
+    const auto snapshot = store->snapshot();
+    store->commit(put("k0500x", value(1)), Durability::written).value();
+    const auto records = [](std::unique_ptr<Snapshot::Cursor> at) {
+        std::vector<std::pair<std::string, std::string>> seen;
+        for (; at->valid(); at->next()) seen.emplace_back(at->key(), at->value());
+        BOOST_TEST(at->status().has_value());
+        return seen;
+    };
+    const auto expected = records(snapshot->scan(Family::items, "k0100", "k0900"));
+    BOOST_TEST(expected.size() == 800U);
+    BOOST_TEST((records(snapshot->scan_once(Family::items, "k0100", "k0900")) == expected));
+}
+
 BOOST_DATA_TEST_CASE(stays_on_its_snapshot_while_others_write, every_kind, kind) {
     Store store(kind);
     fill(*store.storage, 1000);

@@ -73,9 +73,9 @@ Rows all_of(Ahead cursor) {
 BOOST_AUTO_TEST_SUITE(reading_ahead)
 
 BOOST_AUTO_TEST_CASE(gives_each_record_in_order) {
-    const std::size_t most = Ahead::max_records;
+    const std::size_t max = Ahead::max_records;
     for (const std::size_t count :
-         {std::size_t{0}, std::size_t{1}, most - 1, most, most + 1, 3 * most, 3 * most + 17}) {
+         {std::size_t{0}, std::size_t{1}, max - 1, max, max + 1, 3 * max, 3 * max + 17}) {
         const Rows all = rows(count, 3);
         BOOST_TEST((all_of(ahead_of(all)) == all), count);
     }

@@ -65,6 +65,10 @@ public:
                                  std::string_view last) const override {
         return snapshot_->scan(family, first, last);
     }
+    std::unique_ptr<Cursor> scan_once(Family family, std::string_view first,
+                                      std::string_view last) const override {
+        return snapshot_->scan_once(family, first, last);
+    }
     std::unique_ptr<Cursor> scan_back(Family family, std::string_view first,
                                       std::string_view last) const override {
         return snapshot_->scan_back(family, first, last);

@@ -8,13 +8,14 @@ namespace rocklock::lock_model {
 
 void RequestLoader::start(RequestTable& table) {
     wait();
-    if (ids_ == nullptr) return;
-    if (ids_->count < min_for_thread) {
-        add(table, *std::exchange(ids_, nullptr));
+    if (batch_ == nullptr) return;
+    if (batch_->count < min_for_thread) {
+        add(table, *std::exchange(batch_, nullptr));
         return;
     }
+    // Shared, because start_background() copies the function.
     running_ = start_background(
-        [&table, ids = std::shared_ptr<const Ids>(std::move(ids_))] { add(table, *ids); });
+        [&table, batch = std::shared_ptr<const Batch>(std::move(batch_))] { add(table, *batch); });
 }
 
 void RequestLoader::finish(RequestTable& table) {
@@ -26,8 +27,8 @@ void RequestLoader::wait() {
     if (running_.valid()) running_.get();
 }
 
-void RequestLoader::add(RequestTable& table, const Ids& ids) {
-    for (const auto& part : ids.parts) {
+void RequestLoader::add(RequestTable& table, const Batch& batch) {
+    for (const auto& part : batch.parts) {
         for (const auto& [key, outcome] : part) table.set(key, outcome);
     }
 }

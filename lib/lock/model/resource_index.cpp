@@ -72,18 +72,19 @@ void ResourceIndex::erase(Resource& resource, const HashedName& name) {
     --size_;
 }
 
-void ResourceIndex::load_part(std::uint64_t hash) const {
+void ResourceIndex::prefetch_slot(std::uint64_t hash) const {
     const Part& part = parts_[part_of(hash)];
     if (part.count == 0) return;
     __builtin_prefetch(&part.buckets[linear_bucket(hash, part.buckets.size())]);
 }
 
-void ResourceIndex::load_bucket(std::uint64_t hash) const {
+void ResourceIndex::prefetch_bucket(std::uint64_t hash) const {
     const Part& part = parts_[part_of(hash)];
     if (part.count == 0) return;
     const Bucket* const bucket = part.buckets[linear_bucket(hash, part.buckets.size())];
     if (bucket == nullptr) return;
     constexpr std::size_t cache_line = 64;
+    // A bucket need not begin at the beginning of a cache line, so it can extend into one more.
     for (std::size_t at = 0; at < Bucket::bytes(mean_in_bucket) + cache_line; at += cache_line)
         __builtin_prefetch(reinterpret_cast<const char*>(bucket) + at);
 }
@@ -94,6 +95,8 @@ void ResourceIndex::reserve(std::size_t count) {
     for (Part& part : parts_) {
         if (part.count > 0 || part.buckets.size() >= buckets) continue;
         part.buckets.resize(buckets);
+        // Somewhat less than the mean, because the memory of a bucket with few resources would be
+        // wasted.
         for (Bucket*& bucket : part.buckets) {
             if (bucket == nullptr) resize(bucket, mean_in_bucket - step);
         }

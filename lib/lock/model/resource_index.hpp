@@ -47,12 +47,13 @@ public:
     // Adds a resource. `name` is its name; there must be no other resource with this name.
     void insert(Resource& resource, const HashedName& name);
     void erase(Resource& resource, const HashedName& name);
-    // Load the memory that find() and insert() will need for names with this hash into the
-    // processor's cache. load_bucket() needs what load_part() has loaded.
-    void load_part(std::uint64_t hash) const;
-    void load_bucket(std::uint64_t hash) const;
+    // Prefetch what find() and insert() will read for names with this hash. For several names, call
+    // prefetch_slot() for all of them, and then prefetch_bucket(), which reads the slot.
+    void prefetch_slot(std::uint64_t hash) const;
+    void prefetch_bucket(std::uint64_t hash) const;
     std::size_t size() const { return size_; }
-    // Creates the buckets for `count` resources in total. Has no effect on parts that are in use.
+    // Creates the buckets for `count` resources in total, and allocates most of their memory. Has
+    // no effect on parts that are in use.
     void reserve(std::size_t count);
 
     // Calls `visit` for each resource of a part, or of all parts, until `visit` returns false.

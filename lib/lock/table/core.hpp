@@ -535,7 +535,8 @@ struct LockTable::Core {
     static Grant& move_to(Resource& at, Grant& plain);
     void recover_ended(const records::GrantRecord& record, const RecoveryFacts& facts);
     void enter_recovered();
-    void enter_recovered(Grant& recovered);
+    // Returns the grant, which may have been moved.
+    Grant& enter_recovered_grant(Grant& recovered);
     void recover_deadline(Session& session, const records::DeadlineRecord& seen,
                           const RecoveryFacts& facts);
     void arm_recovered();

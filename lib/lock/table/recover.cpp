@@ -1,6 +1,8 @@
 // Classes, and recovery of the table from its records.
 //
-// recover() reads the classes, the sessions and the grants in this order. It collects the live
+// recover() reads the classes, the sessions and the grants in this order. A background thread reads
+// and decodes the records (ReadAhead), and another one adds request ids (RequestLoader), which must
+// be finished before finish_recovery(). recover() collects the live
 // grants in `recovery`, and inserts them into the two indexes after all of them have been read.
 // finish_recovery() then sets the timers and serves the queues.
 #include <algorithm>
@@ -175,19 +177,19 @@ Result<void> each(const Snapshot& records, char tag,
 }
 
 template <typename Record>
-void set(Decoded<Record>& decoded, std::optional<Record> record) {
+void store_decoded(Decoded<Record>& decoded, std::optional<Record> record) {
     decoded.valid = record.has_value();
     if (record) decoded.record = *std::move(record);
 }
 
 void decode_class(std::string_view /*key*/, std::string_view value, Decoded<LockClass>& decoded) {
-    set(decoded, records::decode_class(value));
+    store_decoded(decoded, records::decode_class(value));
 }
 
 void decode_session(std::string_view key, std::string_view value,
                     Decoded<records::SessionRecord>& decoded) {
     const auto id = records::session_of_key(key);
-    set(decoded, id ? records::decode_session(*id, value) : std::nullopt);
+    store_decoded(decoded, id ? records::decode_session(*id, value) : std::nullopt);
 }
 
 struct Renewal {
@@ -440,27 +442,27 @@ void LockTable::Core::enter_recovered() {
     std::size_t holds = 0;
     for (const Grant* grant : recovery.grants) holds += grant->hold_count;
     resources.reserve(resources.size() + holds);
-    // Almost each name is in a bucket that is not in the processor's cache. The buckets of a few
-    // grants are loaded at the same time.
-    constexpr std::size_t together = 16;
-    std::array<std::uint64_t, together> hashes{};
+    // The bucket of almost every name is not in the processor's cache. The buckets for the first
+    // names of a group of grants are prefetched together.
+    constexpr std::size_t group_size = 16;
+    std::array<std::uint64_t, group_size> hashes{};
     const std::span<Near<Grant>> all(recovery.grants);
-    for (std::size_t first = 0; first < all.size(); first += together) {
-        const auto some = all.subspan(first, std::min(together, all.size() - first));
-        for (std::size_t i = 0; i < some.size(); ++i) {
-            hashes[i] = hash_of(some[i]->holds().front().resource()->name());
-            resources.load_part(hashes[i]);
+    for (std::size_t first = 0; first < all.size(); first += group_size) {
+        const auto group = all.subspan(first, std::min(group_size, all.size() - first));
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            hashes[i] = hash_of(group[i]->holds().front().resource()->name());
+            resources.prefetch_slot(hashes[i]);
         }
-        for (std::size_t i = 0; i < some.size(); ++i) resources.load_bucket(hashes[i]);
+        for (std::size_t i = 0; i < group.size(); ++i) resources.prefetch_bucket(hashes[i]);
         // The records were read in the order of the numbers.
-        for (Grant* const grant : some) enter_recovered(*grant);
+        for (Near<Grant>& recovered : group) recovered = &enter_recovered_grant(*recovered);
     }
     ROCKLOCK_ASSERT(grants.size() == recovery.grants.size());
     ROCKLOCK_ASSERT(counts.recovered == recovery.grants.size());
     recovery.grants = {};
 }
 
-void LockTable::Core::enter_recovered(Grant& recovered) {
+lock_model::Grant& LockTable::Core::enter_recovered_grant(Grant& recovered) {
     Grant* grant = &recovered;
     for (std::size_t i = 0; i < grant->hold_count; ++i) {
         Resource& made = *grant->holds()[i].resource();
@@ -481,6 +483,7 @@ void LockTable::Core::enter_recovered(Grant& recovered) {
         if (last.grant() > grant->id()) hold.resource()->set_last(last);
     }
     grants.add(*grant);
+    return *grant;
 }
 
 void LockTable::Core::recover_ended(const GrantRecord& record, const RecoveryFacts& facts) {

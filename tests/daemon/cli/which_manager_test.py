@@ -148,33 +148,42 @@ class WithASystemManager(SeveralUsers):
         self.assert_never_two()
         self.assert_no_private_daemon()
 
-    def test_a_member_of_the_group_is_never_refused_while_the_manager_starts(self):
-        """A client that may connect sees a manager, or none; EACCES would end it (77)."""
-        account = pwd.getpwnam(USERS[0])
+    def test_only_members_of_the_group_can_connect_also_while_the_manager_starts(self):
+        """A member sees a manager, or none; EACCES would end a client that waits (77)."""
+        processes = multiprocessing.get_context("fork")
+        end = processes.Event()
 
-        def connect_until(end, results):
-            os.setgroups(self.groups)
+        def connect_until_the_end(account, groups, results):
+            os.setgroups(groups)
             os.setgid(account.pw_gid)
             os.setuid(account.pw_uid)
             seen = set()
             while not end.is_set():
                 with socket.socket(socket.AF_UNIX) as client:
-                    seen.add(errno.errorcode.get(client.connect_ex(str(self.system_socket)), "connected"))
+                    code = client.connect_ex(str(self.system_socket))
+                    seen.add(errno.errorcode[code] if code else "connected")
             results.put(seen)
 
-        processes = multiprocessing.get_context("fork")
-        end, results = processes.Event(), processes.Queue()
-        prober = processes.Process(target=connect_until, args=(end, results))
-        prober.start()
-        self.addCleanup(prober.kill)
+        def start_connecting(user, groups):
+            results = processes.Queue()
+            prober = processes.Process(target=connect_until_the_end, args=(pwd.getpwnam(user), groups, results))
+            prober.start()
+            self.addCleanup(prober.kill)
+            return results
+
+        member = start_connecting(USERS[0], self.groups)
+        other = start_connecting(USERS[1], [])
         for _ in range(10):
             manager = self.serve_system()
             manager.kill()
             manager.wait()
         end.set()
-        seen = results.get(timeout=PATIENCE_S)
+        seen = member.get(timeout=PATIENCE_S)
         self.assertIn("connected", seen)
         self.assertLessEqual(seen, {"ENOENT", "ECONNREFUSED", "EAGAIN", "connected"})
+        seen = other.get(timeout=PATIENCE_S)
+        self.assertIn("EACCES", seen)
+        self.assertLessEqual(seen, {"ENOENT", "EACCES"})
 
     def test_real_sudo_reaches_the_same_manager(self):
         sudo = next((path for path in ("/usr/bin/sudo", "/usr/local/bin/sudo") if os.path.exists(path)), None)

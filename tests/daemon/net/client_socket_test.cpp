@@ -15,14 +15,14 @@ namespace rocklock {
 namespace {
 
 // A socket of a client, and the client's end.
-struct Connected {
-    Connected() : Connected(connected_pair()) {}
-    explicit Connected(std::array<int, 2> ends) : client(ends[1]), socket(ends[0], nullptr) {}
-    Connected(const Connected&) = delete;
-    Connected& operator=(const Connected&) = delete;
-    ~Connected() { leave(); }
+struct SocketPair {
+    SocketPair() : SocketPair(ends_of_pair()) {}
+    explicit SocketPair(std::array<int, 2> ends) : client(ends[1]), socket(ends[0], nullptr) {}
+    SocketPair(const SocketPair&) = delete;
+    SocketPair& operator=(const SocketPair&) = delete;
+    ~SocketPair() { close_client(); }
 
-    static std::array<int, 2> connected_pair() {
+    static std::array<int, 2> ends_of_pair() {
         std::array<int, 2> ends{};
         BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
         return ends;
@@ -37,7 +37,7 @@ struct Connected {
         BOOST_REQUIRE(received >= 0);
         return bytes.substr(0, static_cast<std::size_t>(received));
     }
-    void leave() {
+    void close_client() {
         if (client >= 0) ::close(client);
         client = -1;
     }
@@ -51,32 +51,36 @@ struct Connected {
 
 BOOST_AUTO_TEST_SUITE(input_that_was_received_ahead)
 
-BOOST_FIXTURE_TEST_CASE(is_returned_before_later_input, Connected) {
+BOOST_FIXTURE_TEST_CASE(is_returned_before_later_input, SocketPair) {
     write("first");
     BOOST_TEST(socket.receive_ahead(space) == 5U);
-    BOOST_TEST(socket.has_received_ahead());
     BOOST_TEST(socket.has_unread());
     write("second");
-    BOOST_TEST(receive(3) == "fir");
-    BOOST_TEST(socket.has_received_ahead());
-    BOOST_TEST(receive(100) == "st");
-    BOOST_TEST(!socket.has_received_ahead());
+    BOOST_TEST(receive(100) == "first");
     BOOST_TEST(receive(100) == "second");
     BOOST_TEST(!socket.has_unread());
 }
 
-BOOST_FIXTURE_TEST_CASE(leaves_what_does_not_fit_into_the_space, Connected) {
+BOOST_FIXTURE_TEST_CASE(is_returned_with_the_input_that_did_not_fit_into_the_space, SocketPair) {
     const std::string sent = "a message of thirty-two letters.";
     write(sent);
     BOOST_TEST(socket.receive_ahead(space) == space.size());
-    BOOST_TEST(receive(100) == sent.substr(0, space.size()));
+    BOOST_TEST(receive(100) == sent);
+    write(sent);
+    BOOST_TEST(socket.receive_ahead(space) == space.size());
+    BOOST_TEST(receive(20) == sent.substr(0, 20));
     BOOST_TEST(socket.has_unread());
-    BOOST_TEST(receive(100) == sent.substr(space.size()));
+    BOOST_TEST(receive(100) == sent.substr(20));
+    // Exactly as much as fits.
+    write(sent.substr(0, space.size()));
+    BOOST_TEST(socket.receive_ahead(space) == space.size());
+    BOOST_TEST(receive(100) == sent.substr(0, space.size()));
+    BOOST_TEST(!socket.has_unread());
 }
 
-BOOST_FIXTURE_TEST_CASE(may_be_nothing, Connected) {
+BOOST_FIXTURE_TEST_CASE(is_empty_if_none_has_arrived, SocketPair) {
     BOOST_TEST(socket.receive_ahead(space) == 0U);
-    BOOST_TEST(!socket.has_received_ahead());
+    BOOST_TEST(!socket.has_unread());
     std::array<char, 4> buffer{};
     BOOST_TEST(socket.receive(buffer) == -1);
     BOOST_TEST((errno == EAGAIN || errno == EWOULDBLOCK));
@@ -84,17 +88,17 @@ BOOST_FIXTURE_TEST_CASE(may_be_nothing, Connected) {
     BOOST_TEST(receive(4) == "x");
 }
 
-BOOST_FIXTURE_TEST_CASE(may_be_the_end, Connected) {
-    leave();
+BOOST_FIXTURE_TEST_CASE(does_not_hide_the_end_of_input, SocketPair) {
+    close_client();
     BOOST_TEST(socket.receive_ahead(space) == 0U);
     BOOST_TEST(receive(4).empty());
 }
 
 // The kernel reports an error only once.
-BOOST_FIXTURE_TEST_CASE(may_be_an_error, Connected) {
-    // The client leaves without reading.
+BOOST_FIXTURE_TEST_CASE(includes_an_error, SocketPair) {
+    // The client closes its socket without reading.
     BOOST_REQUIRE(socket.send("unread") == 6);
-    leave();
+    close_client();
     BOOST_TEST(socket.receive_ahead(space) == 0U);
     std::array<char, 4> buffer{};
     BOOST_TEST(socket.receive(buffer) == -1);

@@ -172,8 +172,8 @@ public:
     // there is no upper limit.
     virtual std::unique_ptr<Cursor> scan(Family family, std::string_view first,
                                          std::string_view last) const = 0;
-    // As scan(), for a long scan whose records are not read again soon. A storage engine may read
-    // larger pieces, and not keep them in its cache.
+    // As scan(), for a long scan whose records will not be read again soon. The storage engine may
+    // read larger pieces, and may leave its cache unchanged. The default calls scan().
     virtual std::unique_ptr<Cursor> scan_once(Family family, std::string_view first,
                                               std::string_view last) const {
         return scan(family, first, last);
