@@ -109,7 +109,7 @@ public:
         : world_(world),
           session_(std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42})),
           conversation_(std::make_shared<FrameConversation>(
-              session_, system_clock(), [this] { ++ready; }, [] {}, nullptr)) {
+              session_, system_clock(), [ready = ready] { ++*ready; }, [] {}, nullptr)) {
         conversation_->receive(frame_greeting);
         OpenSession open;
         open.principal = "ann";
@@ -186,7 +186,8 @@ public:
 
     SessionId id;
     Secret secret;
-    std::atomic<int> ready{0};
+    // Shared, because the conversation may call the function after this object is destroyed.
+    const std::shared_ptr<std::atomic<int>> ready = std::make_shared<std::atomic<int>>(0);
 
 private:
     World& world_;
@@ -207,9 +208,9 @@ BOOST_AUTO_TEST_CASE(is_answered_after_the_next_flush) {
     BOOST_TEST(held() == 1U);
     BOOST_TEST(line.conversation().outstanding() == 1U);
     BOOST_TEST(!line.next().has_value());
-    const int ready = line.ready;
+    const int ready = *line.ready;
     flush();
-    BOOST_TEST(line.ready == ready + 1);
+    BOOST_TEST(*line.ready == ready + 1);
     const Grant grant = line.granted(10);
     BOOST_TEST(grant.locks.at(0).resource == "orders/1");
     BOOST_TEST((grant.session == line.id));

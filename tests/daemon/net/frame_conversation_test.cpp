@@ -32,10 +32,10 @@ public:
     explicit Line(World& world, UserBuffers::Account* buffers = nullptr)
         : conversation_(std::make_shared<FrameConversation>(
               std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42}), system_clock(),
-              [this] {
-                  const std::lock_guard lock(mutex_);
-                  posted_.emplace_back([this] { conversation_->collect(); });
-                  arrived_.notify_all();
+              [this, calls = calls_] {
+                  const std::lock_guard lock(calls->mutex);
+                  calls->posted.emplace_back([this] { conversation_->collect(); });
+                  calls->arrived.notify_all();
               },
               [] {}, buffers)) {}
 
@@ -65,12 +65,7 @@ public:
                 received_.erase(0, received_.size() - rest.size());
                 return {frame->kind, frame->number, body_};
             }
-            std::unique_lock lock(mutex_);
-            BOOST_REQUIRE(arrived_.wait_until(lock, deadline, [this] { return !posted_.empty(); }));
-            auto run = std::move(posted_.front());
-            posted_.pop_front();
-            lock.unlock();
-            run();
+            run_posted(deadline);
         }
     }
     template <typename Body>
@@ -85,12 +80,7 @@ public:
     void drain() {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
         while (conversation_->outstanding() > 0) {
-            std::unique_lock lock(mutex_);
-            BOOST_REQUIRE(arrived_.wait_until(lock, deadline, [this] { return !posted_.empty(); }));
-            auto run = std::move(posted_.front());
-            posted_.pop_front();
-            lock.unlock();
-            run();
+            run_posted(deadline);
         }
     }
     // Returns the error code with which the connection ended.
@@ -102,9 +92,25 @@ public:
     }
 
 private:
-    std::mutex mutex_;
-    std::condition_variable arrived_;
-    std::deque<std::function<void()>> posted_;
+    // The conversation may call `answers_ready` after the answer has been collected, and thus when
+    // the Line no longer exists.
+    struct Calls {
+        std::mutex mutex;
+        std::condition_variable arrived;
+        std::deque<std::function<void()>> posted;
+    };
+
+    void run_posted(std::chrono::steady_clock::time_point deadline) {
+        std::unique_lock lock(calls_->mutex);
+        BOOST_REQUIRE(
+            calls_->arrived.wait_until(lock, deadline, [this] { return !calls_->posted.empty(); }));
+        auto run = std::move(calls_->posted.front());
+        calls_->posted.pop_front();
+        lock.unlock();
+        run();
+    }
+
+    const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
     std::shared_ptr<FrameConversation> conversation_;
     bool greeted_ = false;
     std::string received_;
