@@ -101,9 +101,17 @@ Result<void> remove_old_socket(const std::string& path) {
 }  // namespace
 
 Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid_t> group) {
-    auto address = unix_address(path);
-    if (!address) return std::move(address).error();
+    // With a group, a file at `path` must have this group from the beginning: a client of the group
+    // would get EACCES and exit, although it waits for this daemon. The file is therefore created
+    // at another path and renamed.
+    const std::string made = group ? path + ".new" : path;
     // Checked before the lock file is created.
+    auto address = unix_address(made);
+    if (!address) {
+        if (group) address.error().message += "; --admin-group needs 4 bytes more than the path";
+        address.error().message += "; choose a shorter --socket";
+        return std::move(address).error();
+    }
     if (auto free = require_no_other_file(path); !free) return std::move(free).error();
     auto lock = take_lock(path + ".lock");
     if (!lock) {
@@ -120,9 +128,6 @@ Result<SocketFile> SocketFile::listen(const std::string& path, std::optional<gid
 
     file.listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (file.listener_ < 0) return failed("cannot create a socket");
-    // With a group, a file at `path` must have this group from the beginning: a client of the group
-    // would get EACCES and exit, although it waits for this daemon.
-    const std::string made = group ? path + ".new" : path;
     if (auto removed = remove_old_socket(made); !removed) return std::move(removed).error();
     auto listening = create_listener(file.listener_, made, group);
     if (!listening) return std::move(listening).error();

@@ -2,19 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include <boost/test/unit_test.hpp>
 
-#include "lock/model/names.hpp"
+#include "support/request_keys.hpp"
 
 namespace rocklock::lock_model {
 namespace {
-
-RequestKey key_of(std::uint64_t number) {
-    const std::string_view bytes(reinterpret_cast<const char*>(&number), sizeof number);
-    return {fnv1a(bytes), fnv1a(bytes, fnv_start * 31)};
-}
 
 RequestOutcome outcome_of(std::uint64_t number) { return RequestOutcome(GrantId{number}); }
 

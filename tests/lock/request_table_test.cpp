@@ -13,15 +13,11 @@
 
 #include "lock/model/names.hpp"
 #include "lock/model/nodes.hpp"
+#include "support/request_keys.hpp"
 
 namespace rocklock::lock_model {
 
 namespace {
-
-RequestKey key_of(std::uint64_t number) {
-    const std::string_view bytes(reinterpret_cast<const char*>(&number), sizeof number);
-    return {fnv1a(bytes), fnv1a(bytes, fnv_start * 31)};
-}
 
 RequestOutcome grant(std::uint64_t number) { return RequestOutcome(GrantId{number}); }
 

@@ -2,9 +2,9 @@
 //
 // recover() reads the classes, the sessions and the grants in this order. A background thread reads
 // and decodes the records (ReadAhead), and another one adds request ids (RequestLoader), which must
-// be finished before finish_recovery(). recover() collects the live
-// grants in `recovery`, and inserts them into the two indexes after all of them have been read.
-// finish_recovery() then sets the timers and serves the queues.
+// be finished before finish_recovery(). recover() collects the live grants in `recovery`, and
+// inserts them into the two indexes after all of them have been read. finish_recovery() then sets
+// the timers and serves the queues.
 #include <algorithm>
 #include <array>
 #include <optional>

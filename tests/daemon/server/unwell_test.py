@@ -112,6 +112,13 @@ class Unreachable(Sandbox):
             self.assertEqual(done.returncode, 64, done.stderr)
             self.assertIn("107 bytes", done.stderr)
 
+    def test_with_an_admin_group_the_path_has_at_most_103_bytes(self):
+        path = str(self.folder / "x").ljust(104, "x")
+        done = self.rocklock("serve", "--memory", "--socket", path, "--admin-group", str(os.getgid()))
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("--admin-group needs 4 bytes more than the path; choose a shorter --socket", done.stderr)
+        self.assertFalse(os.path.exists(path + ".lock"))
+
     @unittest.skipUnless(os.geteuid() == 0, "only root may become somebody else")
     def test_a_socket_that_is_not_for_this_user_is_77_with_advice(self):
         self.acquire("a")
