@@ -23,9 +23,17 @@ Client::Client(int fd) : fd_(fd) {
 Client::~Client() { ::close(fd_); }
 
 // The socket is blocking. Requests are short, so the send buffer has room for one.
-void Client::send(std::string_view bytes) const {
+ssize_t Client::send_some(std::string_view bytes) {
+    return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+}
+
+ssize_t Client::receive_some(std::span<char> buffer, bool waits) {
+    return ::recv(fd_, buffer.data(), buffer.size(), waits ? 0 : MSG_DONTWAIT);
+}
+
+void Client::send(std::string_view bytes) {
     while (!bytes.empty()) {
-        const auto size = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        const auto size = send_some(bytes);
         if (size <= 0) give_up("a server hung up");
         bytes.remove_prefix(static_cast<std::size_t>(size));
     }
@@ -33,7 +41,7 @@ void Client::send(std::string_view bytes) const {
 
 bool Client::receive(bool waits) {
     char buffer[16'384];
-    const auto size = ::recv(fd_, buffer, sizeof buffer, waits ? 0 : MSG_DONTWAIT);
+    const auto size = receive_some(buffer, waits);
     if (size < 0 && errno == EAGAIN) return false;
     if (size <= 0) give_up("a server hung up");
     received_.append(buffer, static_cast<std::size_t>(size));

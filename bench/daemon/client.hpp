@@ -3,7 +3,10 @@
 // client threads.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +25,9 @@ public:
     virtual ~Client();
 
     int fd() const { return fd_; }
+    // Returns the descriptor that becomes readable when the server has sent something. It must be
+    // watched edge-triggered.
+    virtual int event() const { return fd_; }
 
     // Reads the available bytes. Returns whether the response to the last request is complete.
     bool on_readable();
@@ -29,7 +35,11 @@ public:
     void await();
 
 protected:
-    void send(std::string_view bytes) const;
+    void send(std::string_view bytes);
+    // As send() and recv() on a blocking socket. If `waits` is false, receive_some() does not
+    // block.
+    virtual ssize_t send_some(std::string_view bytes);
+    virtual ssize_t receive_some(std::span<char> buffer, bool waits);
     // If received_ begins with a complete response, removes the response and returns true.
     virtual bool take_answer() = 0;
     // For line-based protocols. If received_ begins with a complete line, removes this line and
@@ -56,8 +66,11 @@ public:
     virtual void give_back(const std::string& resource) = 0;
 };
 
-// A client that sends Acquire and Release as frames. Each client has one session.
+// A client that sends Acquire and Release as frames, in shared memory if the daemon supports it.
+// Each client has one session.
 std::unique_ptr<LockClient> rocklock_client(int fd);
+// As rocklock_client(), but uses only the socket.
+std::unique_ptr<LockClient> rocklock_socket_client(int fd);
 // A client that sends Acquire and Release as JSON over HTTP.
 std::unique_ptr<LockClient> rocklock_http_client(int fd);
 // A client that sends SET NX PX and DEL. If clients must wait, the lock is a list with one element,

@@ -17,9 +17,9 @@ void drive_share(const std::vector<const Work*>& share, const std::atomic<bool>&
     std::size_t active = 0;
     for (const auto* work : share) {
         epoll_event event{};
-        event.events = EPOLLIN;
+        event.events = EPOLLIN | EPOLLET;
         event.data.ptr = const_cast<Work*>(work);
-        ::epoll_ctl(poll, EPOLL_CTL_ADD, work->client->fd(), &event);
+        ::epoll_ctl(poll, EPOLL_CTL_ADD, work->client->event(), &event);
         if (work->proceed(false)) ++active;
     }
     std::vector<epoll_event> events(share.size());

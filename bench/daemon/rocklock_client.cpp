@@ -1,13 +1,25 @@
 #include "daemon/rocklock_client.hpp"
 
+#include <poll.h>
+
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace rocklock::bench {
+namespace {
 
-RocklockClient::RocklockClient(int fd) : LockClient(fd) {
+void wait_for(int fd) {
+    pollfd source{fd, POLLIN, 0};
+    if (::poll(&source, 1, 10'000) <= 0) give_up("a server does not answer");
+}
+
+}  // namespace
+
+RocklockClient::RocklockClient(int fd, bool shares) : LockClient(fd) {
     send(frame_greeting);
     OpenSession open;
     open.principal = "bench";
@@ -21,6 +33,43 @@ RocklockClient::RocklockClient(int fd) : LockClient(fd) {
     acquire.locks.emplace_back();
     acquire_ = {std::move(acquire), session.secret, {}};
     release_ = {Release{session.id, {}}, session.secret, {}};
+    if (shares) share();
+}
+
+// Asks for shared memory. The daemon passes it with the reply to the next call.
+void RocklockClient::share() {
+    const Call ping{Ping{}, {}, {}};
+    call(ping);
+    await();
+    if (!std::get<Pong>(reply_).shared_memory) return;
+    std::string bytes;
+    append_share(bytes);
+    send(bytes);
+    call(ping);
+    std::vector<Descriptor> descriptors;
+    while (!take_answer()) {
+        char buffer[16'384];
+        const auto size = receive_with_descriptors(fd(), buffer, descriptors);
+        if (size > 0) received_.append(buffer, static_cast<std::size_t>(size));
+        if (size < 0 && errno == EAGAIN) wait_for(fd());
+        if (size == 0 || (size < 0 && errno != EAGAIN)) give_up("a server hung up");
+    }
+    memory_ = SharedClientEnd::attach(std::move(descriptors));
+    if (memory_) memory_->always_wake();
+}
+
+ssize_t RocklockClient::send_some(std::string_view bytes) {
+    return memory_ ? memory_->send(bytes) : LockClient::send_some(bytes);
+}
+
+ssize_t RocklockClient::receive_some(std::span<char> buffer, bool waits) {
+    if (!memory_) return LockClient::receive_some(buffer, waits);
+    auto size = memory_->receive(buffer);
+    while (waits && size < 0 && errno == EAGAIN) {
+        memory_->wait(std::chrono::seconds{10});
+        size = memory_->receive(buffer);
+    }
+    return size;
 }
 
 void RocklockClient::ask(const std::string& resource, bool waits) {
@@ -66,6 +115,12 @@ bool RocklockClient::take_answer() {
     return true;
 }
 
-std::unique_ptr<LockClient> rocklock_client(int fd) { return std::make_unique<RocklockClient>(fd); }
+std::unique_ptr<LockClient> rocklock_client(int fd) {
+    return std::make_unique<RocklockClient>(fd, true);
+}
+
+std::unique_ptr<LockClient> rocklock_socket_client(int fd) {
+    return std::make_unique<RocklockClient>(fd, false);
+}
 
 }  // namespace rocklock::bench

@@ -2,17 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "daemon/client.hpp"
+#include "shared_memory/shared_connection.hpp"
 #include "wire/call_frame.hpp"
 
 namespace rocklock::bench {
 
 // Has one session, which the constructor opens.
+//
+// If `shares` is true, the client asks for shared memory. This client cannot distinguish an idle
+// daemon from one that has ended.
 class RocklockClient final : public LockClient {
 public:
-    explicit RocklockClient(int fd);
+    RocklockClient(int fd, bool shares);
+
+    int event() const override { return memory_ ? memory_->event() : fd(); }
 
     void ask(const std::string& resource, bool waits) override;
     // Releases the lock that the last reply granted.
@@ -23,7 +32,13 @@ public:
 
 private:
     void call(const Call& call);
+    void share();
+    ssize_t send_some(std::string_view bytes) override;
+    ssize_t receive_some(std::span<char> buffer, bool waits) override;
     bool take_answer() override;
+
+    // Null if the client uses only the socket.
+    std::shared_ptr<SharedClientEnd> memory_;
 
     bool greeted_ = true;
     std::uint64_t number_ = 0;

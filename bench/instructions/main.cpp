@@ -96,7 +96,7 @@ void count_locks(const Server& server, Counter& counter, const Options& options,
                  std::vector<Count>& counts) {
     std::vector<std::unique_ptr<RocklockClient>> clients;
     for (std::size_t i = 0; i < options.clients; ++i) {
-        clients.push_back(std::make_unique<RocklockClient>(server.connect_soon(Way::socket)));
+        clients.push_back(std::make_unique<RocklockClient>(server.connect_soon(Way::socket), true));
     }
     std::vector<std::vector<GrantId>> grants(options.clients);
     const auto acquire = [](RocklockClient& client, std::size_t i, std::size_t round) {

@@ -138,6 +138,9 @@ ServiceAnswer StatusPages::metrics() const {
                   recorder_.failed() || stopping_ ? 0 : 1);
     append_metric(text, "rocklock_connections", "gauge", "Open connections.",
                   static_cast<std::uint64_t>(traffic_.connections.load()));
+    append_metric(text, "rocklock_shared_memory_connections", "gauge",
+                  "Open connections that have shared memory.",
+                  static_cast<std::uint64_t>(traffic_.shared.count()));
     append_metric(text, "rocklock_connections_total", "counter", "Connections accepted.",
                   traffic_.accepted);
     append_metric(text, "rocklock_connections_refused_total", "counter",

@@ -10,6 +10,28 @@
 
 namespace rocklock {
 
+// The number of connections that can continue in shared memory. Each of them needs
+// `descriptors_per_connection` more descriptors of the process. Threads: thread-safe.
+class SharedConnections {
+public:
+    static constexpr int descriptors_per_connection = 2;
+
+    // Must be called before the first connection. The default is 0.
+    void set_maximum(int maximum) { maximum_ = maximum; }
+    int count() const { return count_; }
+    // Counts one more connection. Returns false if the maximum is reached.
+    bool try_add() {
+        if (++count_ <= maximum_) return true;
+        --count_;
+        return false;
+    }
+    void remove() { --count_; }
+
+private:
+    int maximum_ = 0;
+    std::atomic<int> count_{0};
+};
+
 // Threads: thread-safe.
 struct Traffic {
     explicit Traffic(std::uint64_t max_user_connections = 0,
@@ -29,6 +51,7 @@ struct Traffic {
     // The number of connections that had not sent a request and were closed to make room for other
     // connections.
     std::atomic<std::uint64_t> dropped{0};
+    SharedConnections shared;
     UserConnections users;
     NodeConnections nodes;
     UserBuffers buffers;

@@ -92,6 +92,10 @@ constexpr OptionRow rows[] = {
     {"max-connections", "N",
      "maximum connections; further connections are refused with HTTP status 503 (default: 20000)",
      "serve"},
+    {"shared-memory", "on|off",
+     "on: clients on this machine exchange messages in shared memory; off: only over the socket "
+     "(default: on)",
+     "serve"},
     {"memory-share", "PERCENT",
      "share of the machine's memory from which the auto limits of users are computed (default: "
      "50%)",

@@ -21,7 +21,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::array<std::string_view, 65> known_settings = {"socket",
+constexpr std::array<std::string_view, 66> known_settings = {"socket",
                                                              "db",
                                                              "durability",
                                                              "idle-exit",
@@ -57,6 +57,7 @@ constexpr std::array<std::string_view, 65> known_settings = {"socket",
                                                              "admin-group",
                                                              "principal-from-uid",
                                                              "max-connections",
+                                                             "shared-memory",
                                                              "log-format",
                                                              "slow-wait",
                                                              "stall-timeout",

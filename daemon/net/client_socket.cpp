@@ -23,6 +23,19 @@ ssize_t ClientSocket::receive(std::span<char> buffer) {
         errno = std::exchange(error_ahead_, 0);
         return -1;
     }
+    return receive_now(buffer);
+}
+
+ssize_t ClientSocket::receive_now(std::span<char> buffer) {
+    if (has_input_in_memory()) {
+        // What the client has sent before it began to write to the memory.
+        if (!socket_read_) {
+            const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+            if (size > 0) return size;
+            socket_read_ = true;
+        }
+        return memory_->receive(buffer);
+    }
     return ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
 }
 
@@ -32,13 +45,14 @@ ssize_t ClientSocket::take_ahead(std::span<char> buffer) {
     const auto size = static_cast<ssize_t>(std::exchange(ahead_, {}).size());
     const auto rest = buffer.subspan(static_cast<std::size_t>(size));
     if (!std::exchange(filled_ahead_, false) || rest.empty()) return size;
-    const auto more = ::recv(socket_, rest.data(), rest.size(), MSG_DONTWAIT);
+    const auto more = receive_now(rest);
     if (more < 0) error_ahead_ = errno;
     return more > 0 ? size + more : size;
 }
 
 std::size_t ClientSocket::receive_ahead(std::span<char> space) {
-    if (channel_ || error_ahead_ != 0) return 0;
+    // Reading from memory needs no system call, so there is no gain in doing it ahead.
+    if (channel_ || error_ahead_ != 0 || has_input_in_memory()) return 0;
     ROCKLOCK_ASSERT(ahead_.empty());
     const auto size = receive(space);
     // The end of the input need not be remembered: recv() reports it again.
@@ -51,12 +65,18 @@ std::size_t ClientSocket::receive_ahead(std::span<char> space) {
 
 ssize_t ClientSocket::send(std::string_view bytes) {
     if (channel_) return channel_->send(bytes);
+    if (sends_to_memory()) return memory_->send(bytes);
+    if (!offer_.empty() && !bytes.empty()) {
+        const auto size = send_with_descriptors(socket_, bytes, offer_);
+        if (size > 0) offer_.clear();
+        return size;
+    }
     return ::send(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 bool ClientSocket::has_unread() const {
     if (channel_) return channel_->has_unread();
-    if (!ahead_.empty()) return true;
+    if (!ahead_.empty() || has_input_in_memory()) return true;
     int bytes = 0;
     return ::ioctl(socket_, FIONREAD, &bytes) == 0 && bytes > 0;
 }
@@ -70,6 +90,7 @@ void ClientSocket::hang_up(IoThread& thread) {
     if (channel_) return channel_->forget();
     ::shutdown(socket_, SHUT_RDWR);
     thread.forget(socket_);
+    if (memory_) thread.forget(memory_->event());
 }
 
 bool ClientSocket::watch(IoThread& thread, const std::shared_ptr<IoThread::Served>& served,
@@ -82,6 +103,20 @@ bool ClientSocket::watch(IoThread& thread, const std::shared_ptr<IoThread::Serve
 void ClientSocket::change(IoThread& thread, std::uint32_t events) {
     if (channel_) return channel_->change(events);
     thread.change(socket_, events);
+}
+
+void ClientSocket::offer_memory(IoThread& thread, const std::shared_ptr<IoThread::Served>& served,
+                                SharedConnections& connections) {
+    if (channel_ || memory_ || report_.is_tcp() || !connections.try_add()) return;
+    auto memory = SharedDaemonEnd::create();
+    if (!memory) return connections.remove();
+    if (!thread.watch(memory->event(), served, EPOLLIN | EPOLLET)) {
+        thread.forget(memory->event());
+        return connections.remove();
+    }
+    memory_ = std::move(memory);
+    offer_ = memory_->take_offer();
+    report_.use_memory(*memory_);
 }
 
 }  // namespace rocklock

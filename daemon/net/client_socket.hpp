@@ -1,4 +1,5 @@
-// This process's end of a client's connection: a socket, or the channel of a client of a relay.
+// This process's end of a client's connection: a socket, with or without shared memory, or the
+// channel of a client of a relay.
 #pragma once
 
 #include <sys/types.h>
@@ -9,10 +10,13 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "daemon/api/traffic.hpp"
 #include "daemon/net/client_channel.hpp"
 #include "daemon/net/io_thread.hpp"
 #include "daemon/net/socket_report.hpp"
+#include "shared_memory/shared_connection.hpp"
 
 namespace rocklock {
 
@@ -46,6 +50,24 @@ public:
                std::uint32_t events);
     void change(IoThread& thread, std::uint32_t events);
 
+    // Offers the client of a Unix socket to use shared memory
+    // (shared_memory/shared_connection.hpp). The offer is sent with the next output. Does nothing
+    // for other clients, if the memory was offered before, if `connections` has reached its
+    // maximum, or if the system refuses to create the memory.
+    void offer_memory(IoThread& thread, const std::shared_ptr<IoThread::Served>& served,
+                      SharedConnections& connections);
+    // Returns true if memory was offered.
+    bool has_memory() const { return memory_ != nullptr; }
+    // Returns true if output is written to shared memory. If send() does not accept all of it,
+    // EPOLLIN reports that the client has read some.
+    bool sends_to_memory() const { return memory_ && memory_->attached(); }
+    // Returns true if the client has written to shared memory, which EPOLLIN reports only once.
+    bool has_input_in_memory() const { return memory_ && memory_->has_input(); }
+    // Lets EPOLLIN also report that the client has read output from shared memory.
+    void watch_reads() {
+        if (memory_) memory_->watch_reads();
+    }
+
     // Returns false if the client is a client of a relay.
     bool is_socket() const { return channel_ == nullptr; }
     // Returns true if the client is a client of a relay, and the connection to the relay was lost.
@@ -55,12 +77,19 @@ public:
     const SocketReport& report() const { return report_; }
 
 private:
+    ssize_t receive_now(std::span<char> buffer);
     // Returns what receive_ahead() has received, and the rest of the input if it has filled its
     // space. An error that this call meets is returned by the next receive().
     ssize_t take_ahead(std::span<char> buffer);
 
     const int socket_;
     const std::shared_ptr<ClientChannel> channel_;
+    // Null until it is offered to the client.
+    std::unique_ptr<SharedDaemonEnd> memory_;
+    // The descriptors that the next output passes to the client.
+    std::vector<Descriptor> offer_;
+    // Whether the socket was read to its end after the client had begun to write to the memory.
+    bool socket_read_ = false;
     SocketReport report_;
     // The bytes or the errno from receive_ahead() that receive() has not returned yet.
     std::span<const char> ahead_;

@@ -103,6 +103,7 @@ Connection::Connection(int socket, std::shared_ptr<ClientChannel> channel, IoThr
 Connection::~Connection() {
     keep_connection();
     if (counted_busy_) --traffic_.busy;
+    if (client_.has_memory()) traffic_.shared.remove();
     traffic_.users.remove(uid_);
     node_slot_.reset();
     // This must be the last access: afterwards, the thread that waits for the end of all
@@ -161,7 +162,7 @@ void Connection::ready(std::uint32_t events) {
     if (failed || closed || (events & EPOLLRDHUP) != 0) interest_.level_triggered = true;
     if (failed) client_.report().note_error();
     if (closing_) return await_close(closed);
-    if (blocked_ && (events & EPOLLOUT) != 0) want_to_send();
+    if (blocked_ && ((events & EPOLLOUT) != 0 || client_.sends_to_memory())) want_to_send();
     if (discarding_) return discard();
     const bool reads = reads_input();
     // The input that is left from the last time slice is processed first, by continue_input().
@@ -180,12 +181,14 @@ void Connection::ready(std::uint32_t events) {
 }
 
 void Connection::continue_input() {
+    interest_.continues = false;
     if (closed_ || discarding_ || closing_) return;
     if (held_up_) {
         if (!conversation_->has_room()) return;
         held_up_ = false;
     }
     if (conversation_->paused()) return process_input({});
+    if (reads_input() && client_.has_input_in_memory()) return read(false);
     update_request();
     update_interest();
 }
@@ -237,6 +240,9 @@ void Connection::process_input(std::string_view bytes) {
         if (!conversation_) conversation_ = begin(bytes.front());
     }
     conversation_->receive(bytes);
+    if (conversation_->wants_shared_memory()) {
+        client_.offer_memory(thread_, shared_from_this(), traffic_.shared);
+    }
     if (conversation_->heard()) keep_connection();
     update_busy();
     if (conversation_->broken()) {
@@ -338,6 +344,7 @@ void Connection::finish() {
     // After both ends of a TCP connection are closed, the kernel does not report a reset any more.
     const bool half_closed = client_.report().is_tcp() && client_.report().input_ended();
     if (!half_closed) client_.end_output();
+    client_.watch_reads();
     remind_in(half_closed ? max_close_wait_half_closed : max_close_wait);
     auto& others = closing_connections();
     others.push_back(weak_from_this());
@@ -375,13 +382,23 @@ void Connection::update_interest() {
         wanted |= EPOLLIN;
     }
     if (held_up_ && !closing_ && !client_.report().input_ended()) wanted |= EPOLLRDHUP;
-    if (blocked_) wanted |= EPOLLOUT;
+    if (blocked_ && !client_.sends_to_memory()) wanted |= EPOLLOUT;
     if (wanted == EPOLLIN && !interest_.level_triggered && !discarding_ && !closing_) {
         wanted = client_.is_socket() ? edge_triggered : EPOLLIN;
     }
+    continue_with_memory();
     if (wanted == interest_.events) return;
     interest_.events = wanted;
     client_.change(thread_, wanted);
+}
+
+// Input in shared memory is not reported again, so the thread reads the rest in the next round.
+void Connection::continue_with_memory() {
+    const bool wanted = reads_input() && client_.has_input_in_memory() &&
+                        !(conversation_ && conversation_->paused());
+    if (wanted && !std::exchange(interest_.continues, true)) {
+        thread_.continue_input_soon(shared_from_this());
+    }
 }
 
 void Connection::update_busy() {

@@ -102,6 +102,7 @@ private:
     void end_closing();
     void want_to_send();
     void update_interest();
+    void continue_with_memory();
     void update_busy();
     void remind_in(std::chrono::milliseconds time);
     void schedule_reminder();
@@ -134,6 +135,8 @@ private:
         // this does not hold, the socket is level-triggered, so that the rest of the input is
         // reported again.
         bool level_triggered = false;
+        // Whether the thread will call continue_input(), because there is input in shared memory.
+        bool continues = false;
     };
     Interest interest_;
     // Whether the thread will call send().

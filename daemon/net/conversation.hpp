@@ -90,6 +90,8 @@ public:
     virtual bool streams() const { return false; }
     // Returns the number of requests without a response.
     virtual std::size_t outstanding() const = 0;
+    // Returns true if the client has asked for shared memory since the last call.
+    virtual bool wants_shared_memory() { return false; }
     // Returns true if a whole request has arrived.
     virtual bool heard() const = 0;
     // Returns true if no more output will be added. The connection must send the remaining output

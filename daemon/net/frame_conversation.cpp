@@ -163,8 +163,12 @@ void FrameConversation::take(const Frame& frame) {
         if (call != calls_.end()) client_session_->cancel(call->second.number);
         return;
     }
+    if (frame.kind == FrameKind::share) {
+        wants_shared_memory_ = true;
+        return;
+    }
     end_with(Error(ErrorCode::invalid_argument,
-                   "a client may send only frames of the kinds call and cancel"));
+                   "a client may send only frames of the kinds call, cancel and share"));
 }
 
 // Returns whether the response to a direct call with this number, which the client has given to it,

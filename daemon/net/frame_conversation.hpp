@@ -57,6 +57,7 @@ public:
     bool has_output() const override { return !output_.empty(); }
     void collect() override ROCKLOCK_EXCLUDES(mutex_);
     std::size_t outstanding() const override { return calls_.size() + direct_count_; }
+    bool wants_shared_memory() override { return std::exchange(wants_shared_memory_, false); }
     bool heard() const override { return heard_; }
     // Ignores the number of waiting calls: input is read even if this number has reached its limit,
     // because the input may contain a renewal or a cancel. A call beyond the limit is refused.
@@ -158,6 +159,7 @@ private:
     bool paused_ = false;
     bool greeted_ = false;
     bool heard_ = false;
+    bool wants_shared_memory_ = false;
     bool ending_ = false;
     bool broken_ = false;
 

@@ -1,5 +1,6 @@
 #include "daemon/net/socket_report.hpp"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -22,6 +23,12 @@ int option(int socket, int name) {
     return ::getsockopt(socket, SOL_SOCKET, name, &value, &size) == 0 ? value : 0;
 }
 
+// Returns whether the peer has closed its end.
+bool is_closed(int socket) {
+    pollfd source{socket, 0, 0};
+    return ::poll(&source, 1, 0) == 1 && (source.revents & POLLHUP) != 0;
+}
+
 }  // namespace
 
 SocketReport::SocketReport(int socket, const ClientChannel* channel)
@@ -32,10 +39,15 @@ SocketReport::SocketReport(int socket, const ClientChannel* channel)
 bool SocketReport::failed() {
     failed_ =
         failed_ || (channel_ != nullptr ? channel_->failed() : option(socket_, SO_ERROR) != 0);
+    // The kernel does not know that the client has left bytes in shared memory unread.
+    if (memory_ != nullptr && memory_->unread() > 0) failed_ = failed_ || is_closed(socket_);
     return failed_;
 }
 
-bool SocketReport::all_read() const { return !tcp_ && queued_output(socket_) == 0; }
+bool SocketReport::all_read() const {
+    if (memory_ != nullptr && memory_->unread() > 0) return false;
+    return !tcp_ && queued_output(socket_) == 0;
+}
 
 // With TCP, an error after the end of the input has two possible causes:
 // - The client had closed its socket, and output that arrived later caused the reset. This output
@@ -46,6 +58,8 @@ bool SocketReport::all_read() const { return !tcp_ && queued_output(socket_) == 
 std::uint64_t SocketReport::read_of(std::uint64_t sent) {
     if (channel_ != nullptr) return channel_->read_of(sent);
     if (!failed()) return sent;
+    // A client reads from the memory only after it has read all bytes from the socket.
+    if (memory_ != nullptr && memory_->was_read()) return sent - memory_->unread();
     if (!tcp_ || !input_ended_) return 0;
     const std::uint64_t late = queued_output(socket_);
     return late == 0 ? 0 : sent - std::min(sent, late);

@@ -4,6 +4,7 @@
 //
 //     Unix socket   The kernel counts the bytes that the client has not read. If the client closes
 //                   its socket with unread bytes, the socket reports an error.
+//                   In shared memory, the client counts the bytes that it has read.
 //     TCP           The kernel knows only what the client's kernel has received. If the client
 //                   closes its socket with unread bytes, or if bytes arrive after that, the
 //                   connection is reset and the socket reports an error.
@@ -14,6 +15,7 @@
 #include <cstdint>
 
 #include "daemon/net/client_channel.hpp"
+#include "shared_memory/shared_connection.hpp"
 
 namespace rocklock {
 
@@ -23,6 +25,9 @@ class SocketReport {
 public:
     // If `channel` is not null, the client is a client of a relay, and `socket` is not used.
     explicit SocketReport(int socket, const ClientChannel* channel = nullptr);
+
+    // From now on, the client may read its output from this memory, which must outlive this object.
+    void use_memory(const SharedDaemonEnd& memory) { memory_ = &memory; }
 
     // Also returns true for a client of a relay.
     bool is_tcp() const { return tcp_; }
@@ -50,6 +55,8 @@ public:
 private:
     const int socket_;
     const ClientChannel* const channel_;
+    // Null if the client does not use shared memory.
+    const SharedDaemonEnd* memory_ = nullptr;
     bool tcp_ = false;
     bool failed_ = false;
     bool input_ended_ = false;

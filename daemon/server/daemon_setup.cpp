@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "daemon/api/traffic.hpp"
 #include "daemon/support/admin_group.hpp"
 #include "daemon/support/descriptors.hpp"
 #include "daemon/support/log_file.hpp"
@@ -21,6 +22,21 @@ Result<std::unique_ptr<Log>> open_log(const ServerOptions& options) {
         file = *std::move(opened);
     }
     return std::make_unique<Log>(options.log_format, options.live.log_level, std::move(file));
+}
+
+// At most one of so many descriptors is used for a connection with shared memory, so that enough
+// descriptors are left for other connections.
+constexpr int descriptors_per_shared_connection = 8;
+
+void limit_connections(const ServerOptions& options, int descriptors, DaemonSetup& setup) {
+    const bool can_share = options.shared_memory && options.relay.empty();
+    setup.max_shared_connections =
+        can_share
+            ? std::min(options.max_connections, descriptors / descriptors_per_shared_connection)
+            : 0;
+    setup.max_connections = std::min(
+        options.max_connections,
+        descriptors - SharedConnections::descriptors_per_connection * setup.max_shared_connections);
 }
 
 }  // namespace
@@ -47,7 +63,7 @@ Result<DaemonSetup> set_up_daemon(const ServerOptions& options) {
     setup.listeners.emplace(*std::move(listeners));
     const auto descriptors = raise_descriptor_limit();
     if (!descriptors) return descriptors.error();
-    setup.max_connections = std::min(options.max_connections, *descriptors);
+    limit_connections(options, *descriptors, setup);
     return setup;
 }
 

@@ -31,6 +31,9 @@ struct DaemonSetup {
     std::optional<Listeners> listeners;
     // ServerOptions::max_connections, or fewer if the process cannot have as many descriptors.
     int max_connections = 0;
+    // The maximum number of connections with shared memory. Their descriptors are not available for
+    // other connections.
+    int max_shared_connections = 0;
 };
 
 // Opens the log and the listening sockets. Errors: io_error (the log); those of find_group(),

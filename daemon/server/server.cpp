@@ -214,8 +214,8 @@ Server::Server(const ManagerParts& parts)
            .cluster = parts.cluster,
            .own_host = own_host_of(parts),
            .principal_from_uid = parts.options.principal_from_uid,
-           .low_space = [&storage =
-                             parts.database.storage()] { return !storage.accepts_growth(); }}),
+           .low_space = [&storage = parts.database.storage()] { return !storage.accepts_growth(); },
+           .shared_memory = parts.setup.max_shared_connections > 0}),
       pages_(parts.database.service(), recorder_, traffic_, stopping_,
              {parts.listeners.all.front().name(), durability_word(parts.options),
               [&storage = parts.database.storage()] { return storage.statistics(); },
@@ -233,6 +233,7 @@ Server::Server(const ManagerParts& parts)
     auto& hangup = ::isatty(STDIN_FILENO) == 1 ? signals_ : reload_signal_;
     hangup.add(SIGHUP);
     set_connection_limits(parts.options.live, setting_users());
+    traffic_.shared.set_maximum(parts.setup.max_shared_connections);
     // The other half of the processors is for decisions and commits.
     const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1U, 8U);
     for (unsigned i = 0; i < count; ++i) {

@@ -95,6 +95,8 @@ struct ServerOptions {
     // The maximum number of connections. Further connections are refused. Some slots are reserved
     // for administrators.
     int max_connections = 20'000;
+    // Whether clients of the Unix socket can continue their connections in shared memory.
+    bool shared_memory = true;
     // The maximum time for an incomplete request and for an unread response, to which 1 s is added
     // for each 16 KB (TransferLimits). 0 means no limit.
     std::chrono::milliseconds stall_timeout{60'000};

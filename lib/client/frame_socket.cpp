@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "client/unix_socket.hpp"
 #include "wire/call_json.hpp"
@@ -75,6 +76,7 @@ Result<FrameSocket> FrameSocket::connect(const std::string& path,
 
 FrameSocket::FrameSocket(FrameSocket&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
+      memory_(std::move(other.memory_)),
       outgoing_(std::move(other.outgoing_)),
       sent_(std::exchange(other.sent_, 0)) {}
 
@@ -82,6 +84,7 @@ FrameSocket& FrameSocket::operator=(FrameSocket&& other) noexcept {
     if (this == &other) return *this;
     close();
     fd_ = std::exchange(other.fd_, -1);
+    memory_ = std::move(other.memory_);
     outgoing_ = std::move(other.outgoing_);
     sent_ = std::exchange(other.sent_, 0);
     return *this;
@@ -92,12 +95,17 @@ FrameSocket::~FrameSocket() { close(); }
 void FrameSocket::close() {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
+    memory_.reset();
+}
+
+ssize_t FrameSocket::send(std::string_view bytes) {
+    if (memory_) return memory_->send(bytes);
+    return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 bool FrameSocket::send_some() {
     while (has_outgoing()) {
-        const auto size = ::send(fd_, outgoing_.data() + sent_, outgoing_.size() - sent_,
-                                 MSG_NOSIGNAL | MSG_DONTWAIT);
+        const auto size = send(std::string_view(outgoing_).substr(sent_));
         if (size >= 0) {
             sent_ += static_cast<std::size_t>(size);
         } else if (errno == EAGAIN) {
@@ -131,9 +139,26 @@ Result<void> FrameReceiver::take_greeting(std::string_view& bytes) {
     return {};
 }
 
+ssize_t FrameReceiver::receive_bytes(int fd, std::span<char> buffer) {
+    if (memory_ && memory_->has_input()) {
+        // What the daemon has sent before it began to write to the memory.
+        if (!socket_read_) {
+            const auto size = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+            if (size > 0) return size;
+            socket_read_ = true;
+        }
+        return memory_->receive(buffer);
+    }
+    if (memory_) return ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    std::vector<Descriptor> descriptors;
+    const auto size = receive_with_descriptors(fd, buffer, descriptors);
+    if (!descriptors.empty()) memory_ = SharedClientEnd::attach(std::move(descriptors));
+    return size;
+}
+
 Result<void> FrameReceiver::receive(int fd, const std::function<void(const Frame&)>& take) {
     std::array<char, receive_size> buffer;
-    const auto size = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    const auto size = receive_bytes(fd, buffer);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return {};
     if (size <= 0) return ended(size == 0 ? "the daemon closed it" : std::strerror(errno));
     std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));

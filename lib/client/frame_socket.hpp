@@ -1,17 +1,21 @@
-// A socket that sends and receives frames, the messages of the binary protocol. Bytes that the
-// socket does not accept are kept until they can be sent. Frames that arrive in pieces are
-// assembled.
+// A connection that sends and receives frames, the messages of the binary protocol, over a socket
+// or in shared memory. Bytes that the connection does not accept are kept until they can be sent.
+// Frames that arrive in pieces are assembled.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <rocklock/result.hpp>
 
+#include "shared_memory/shared_connection.hpp"
 #include "wire/call_frame.hpp"
 
 namespace rocklock {
@@ -36,13 +40,20 @@ public:
     // Returns the queue of outgoing bytes, to which callers append.
     std::string& outgoing() { return outgoing_; }
     bool has_outgoing() const { return sent_ < outgoing_.size(); }
-    // Sends as many queued bytes as the socket accepts. Returns false if the connection is lost.
+    // Sends as many queued bytes as the socket or the shared memory accepts. Returns false if the
+    // connection is lost.
     bool send_some();
+    // From now on, sends in shared memory.
+    void use_memory(std::shared_ptr<SharedClientEnd> memory) { memory_ = std::move(memory); }
 
 private:
     explicit FrameSocket(int fd) : fd_(fd) {}
 
+    ssize_t send(std::string_view bytes);
+
     int fd_ = -1;
+    // Null if the connection uses only the socket.
+    std::shared_ptr<SharedClientEnd> memory_;
     std::string outgoing_;
     std::size_t sent_ = 0;
 };
@@ -57,7 +68,12 @@ public:
     // connection.
     Result<void> receive(int fd, const std::function<void(const Frame&)>& take);
 
+    // Returns the shared memory in which the connection continues, or null. The daemon has passed
+    // it over the socket, because the client has asked for it.
+    const std::shared_ptr<SharedClientEnd>& memory() const { return memory_; }
+
 private:
+    ssize_t receive_bytes(int fd, std::span<char> buffer);
     // Returns the error of a connection that has ended.
     Error ended(const std::string& why) const;
     // Takes the greeting of the daemon, which must not have been taken before, from the front of
@@ -68,6 +84,9 @@ private:
     // The received part of an incomplete frame, or of the first response.
     std::string incoming_;
     bool greeted_ = false;
+    std::shared_ptr<SharedClientEnd> memory_;
+    // Whether the socket was read to its end after the daemon had begun to write to the memory.
+    bool socket_read_ = false;
 };
 
 }  // namespace rocklock

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 #include <variant>
 
@@ -80,28 +82,60 @@ void FramedService::step() {
             std::max<std::int64_t>(std::chrono::ceil<milliseconds>(until - now).count(), 0));
         outgoing = connected_ && socket_.has_outgoing();
     }
-    const auto events = static_cast<short>(POLLIN | (outgoing ? POLLOUT : 0));
-    std::array<pollfd, 2> sources{pollfd{wake_event_, POLLIN, 0}, pollfd{reading_.fd, events, 0}};
-    ::poll(sources.data(), sources.size(), timeout);
-    if (sources[0].revents != 0) {
-        std::uint64_t count = 0;
-        [[maybe_unused]] const auto size = ::read(wake_event_, &count, sizeof count);
-    }
+    const bool has_memory = reading_.receiver.memory() != nullptr;
+    const Readiness ready =
+        has_memory ? wait_for_memory(timeout, outgoing) : wait_for_socket(timeout, outgoing);
     if (reading_.fd < 0) {
         reconnect();
     } else {
-        if ((sources[1].revents & POLLOUT) != 0) {
+        if (ready.space) {
             MutexLock lock(mutex_);
             socket_.send_some();
         }
-        if ((sources[1].revents & ~POLLOUT) != 0) {
-            auto received =
-                reading_.receiver.receive(reading_.fd, [this](const Frame& frame) { take(frame); });
-            if (!received) connection_lost(std::move(received).error());
-        }
+        if (ready.input) receive();
     }
     // If a call that times out earlier was sent meanwhile, its thread has called wake().
     if (Steady::now() >= until) expire();
+}
+
+// A descriptor of -1 is ignored.
+FramedService::Readiness FramedService::wait_for_socket(int timeout, bool for_space) const {
+    const auto events = static_cast<short>(POLLIN | (for_space ? POLLOUT : 0));
+    std::array<pollfd, 2> sources{pollfd{wake_event_, POLLIN, 0}, pollfd{reading_.fd, events, 0}};
+    ::poll(sources.data(), sources.size(), timeout);
+    if (sources[0].revents != 0) clear_wake_event();
+    return {(sources[1].revents & ~POLLOUT) != 0, (sources[1].revents & POLLOUT) != 0};
+}
+
+FramedService::Readiness FramedService::wait_for_memory(int timeout, bool for_space) const {
+    auto& memory = *reading_.receiver.memory();
+    const int readable = memory.wait(milliseconds{timeout});
+    if (readable == wake_event_) clear_wake_event();
+    return {memory.has_input() || readable == reading_.fd, for_space};
+}
+
+void FramedService::clear_wake_event() const {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto size = ::read(wake_event_, &count, sizeof count);
+}
+
+// Receives the available frames. If the daemon has passed shared memory, uses it from now on.
+void FramedService::receive() {
+    const bool had_memory = reading_.receiver.memory() != nullptr;
+    auto received =
+        reading_.receiver.receive(reading_.fd, [this](const Frame& frame) { take(frame); });
+    const auto& memory = reading_.receiver.memory();
+    if (received && memory && !had_memory) {
+        // Without a watch, this client would not notice that the daemon has ended.
+        if (memory->watch(reading_.fd) && memory->watch(wake_event_)) {
+            MutexLock lock(mutex_);
+            socket_.use_memory(memory);
+        } else {
+            received = Error(ErrorCode::unreachable,
+                             std::string("cannot wait for the daemon: ") + std::strerror(errno));
+        }
+    }
+    if (!received) connection_lost(std::move(received).error());
 }
 
 void FramedService::reconnect() {
@@ -118,7 +152,6 @@ void FramedService::reconnect() {
         if (outage_.reason.code == ErrorCode::unreachable) restart_daemon();
         return;
     }
-    reading_.receiver = {};
     reading_.fd = socket->fd();
     socket_ = *std::move(socket);
     connected_ = true;
@@ -178,7 +211,9 @@ void FramedService::connection_lost(Error why) {
         // If the daemon's connection limit was reached, it has read no bytes of this connection.
         const bool overloaded = why.code == ErrorCode::limit_exceeded;
         reading_.fd = -1;
+        reading_.receiver = {};
         socket_ = FrameSocket();
+        sharing_ = {};
         connected_ = false;
         outage_.reason = std::move(why);
         // connect() distinguishes this code to try again. Callers of other functions get

@@ -204,6 +204,8 @@ private:
     KnownSession* prepare(Call& call) ROCKLOCK_REQUIRES(mutex_);
     void transmit(std::uint64_t number, PendingCall& pending) ROCKLOCK_REQUIRES(mutex_);
     void send_pending() ROCKLOCK_REQUIRES(mutex_);
+    void ask_for_memory() ROCKLOCK_REQUIRES(mutex_);
+    void send_share() ROCKLOCK_REQUIRES(mutex_);
     Steady::time_point usual_give_up_time(const CallBody& body, const KnownSession* session,
                                           Steady::time_point now) const;
     static Error child_error();
@@ -224,6 +226,14 @@ private:
     void read_loop(const std::stop_token& stop);
     bool on_reader_thread() const;
     void step() ROCKLOCK_EXCLUDES(mutex_);
+    struct Readiness {
+        bool input = false;
+        bool space = false;
+    };
+    Readiness wait_for_socket(int timeout, bool for_space) const;
+    Readiness wait_for_memory(int timeout, bool for_space) const;
+    void clear_wake_event() const;
+    void receive() ROCKLOCK_EXCLUDES(mutex_);
     void reconnect() ROCKLOCK_EXCLUDES(mutex_);
     void restart_daemon() ROCKLOCK_REQUIRES(mutex_);
     void connection_lost(Error why) ROCKLOCK_EXCLUDES(mutex_);
@@ -290,6 +300,15 @@ private:
     // Any thread can send. Only the reader thread receives, and replaces the socket.
     FrameSocket socket_ ROCKLOCK_GUARDED_BY(mutex_);
     bool connected_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+    // Whether the connection continues in shared memory.
+    struct Sharing {
+        // The number of calls that were sent over the connection.
+        std::uint32_t calls = 0;
+        // Whether the manager has answered to a Ping that it supports shared memory.
+        bool offered = false;
+        bool asked = false;
+    };
+    Sharing sharing_ ROCKLOCK_GUARDED_BY(mutex_);
     // True during the first connect and after begin_closing(). A call then fails immediately if
     // there is no connection, or when the connection is lost.
     bool hurry_ ROCKLOCK_GUARDED_BY(mutex_) = true;

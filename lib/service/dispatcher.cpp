@@ -220,10 +220,13 @@ std::optional<Ticket> Dispatcher::submit(Call&& call, const Caller& caller, Done
 
 namespace {
 
-// Adds the name of the client's node to the reply to a Ping.
+// Changes the reply to a Ping for a client of a relay, which runs on this node.
 Dispatcher::Done with_node(std::shared_ptr<const RemoteNode> node, Dispatcher::Done done) {
     return [node = std::move(node), done = std::move(done)](Result<Reply> reply) {
-        if (auto* pong = reply ? std::get_if<Pong>(&*reply) : nullptr) pong->node = node->host.node;
+        if (auto* pong = reply ? std::get_if<Pong>(&*reply) : nullptr) {
+            pong->node = node->host.node;
+            pong->shared_memory = false;
+        }
         done(std::move(reply));
     };
 }

@@ -191,6 +191,8 @@ struct DispatcherOptions {
     // Returns whether the disk is almost full (Storage::accepts_growth()). If empty, the disk
     // counts as not full.
     std::function<bool()> low_space{};
+    // Whether clients may ask for shared memory.
+    bool shared_memory = false;
 };
 
 // The reasons that are stored when a session ends with its process or its connection.

@@ -83,7 +83,8 @@ Result<Reply> Dispatcher::answer_query(const Call& call, bool administrator) {
                       boot_id_,
                       options_.low_space && options_.low_space(),
                       {},
-                      options_.own_host.node});
+                      options_.own_host.node,
+                      options_.shared_memory});
 }
 
 Result<Reply> Dispatcher::cluster_call(const CallBody& body) {

@@ -219,6 +219,8 @@ struct Pong {
     std::string node{};
     // In a cluster, the name of the node that is the manager. Otherwise empty.
     std::string manager_node{};
+    // True if a connection over the Unix socket of the manager can continue in shared memory.
+    bool shared_memory = false;
 };
 
 struct BackedUp {

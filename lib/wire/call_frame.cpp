@@ -46,7 +46,7 @@ private:
 
 bool is_kind(std::uint8_t kind) {
     return kind >= static_cast<std::uint8_t>(FrameKind::call) &&
-           kind <= static_cast<std::uint8_t>(FrameKind::goodbye);
+           kind <= static_cast<std::uint8_t>(FrameKind::share);
 }
 
 }  // namespace
@@ -94,6 +94,8 @@ void append_any_call(std::string& out, std::uint64_t number, const Call& call) {
 void append_cancel(std::string& out, std::uint64_t number) {
     const OpenFrame frame(out, FrameKind::cancel, number);
 }
+
+void append_share(std::string& out) { const OpenFrame frame(out, FrameKind::share, 0); }
 
 namespace {
 

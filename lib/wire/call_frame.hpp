@@ -44,6 +44,9 @@ enum class FrameKind : std::uint8_t {
     // Reports a protocol error. The server cannot parse the client's bytes, and does not read
     // further bytes. The number of this frame is 0.
     goodbye = 5,
+    // Sent by clients. Asks the server to continue this connection in shared memory
+    // (shared_memory/shared_connection.hpp). The number and the body are ignored.
+    share = 6,
 };
 
 struct Frame {
@@ -62,6 +65,7 @@ void append_call(std::string& out, std::uint64_t number, const Call& call);
 // As append_call(), which uses it for the calls that append_frequent_call() does not write.
 void append_any_call(std::string& out, std::uint64_t number, const Call& call);
 void append_cancel(std::string& out, std::uint64_t number);
+void append_share(std::string& out);
 // `held` is a lower bound of the time from the arrival of the call at the server to its decision.
 // It is 0 if this time is unknown.
 void append_reply(std::string& out, std::uint64_t number, std::chrono::milliseconds held,

@@ -286,6 +286,7 @@ void describe(Codec& codec, T& pong) {
     codec.optional("LowSpace", pong.low_space);
     codec.optional("Node", pong.node);
     codec.optional("ManagerNode", pong.manager_node);
+    codec.optional("SharedMemory", pong.shared_memory);
 }
 
 template <typename Codec, A<EndedSessions> T>

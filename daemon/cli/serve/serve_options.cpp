@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<std::pair<const char*, const char*>, 48> operation_defaults = {
+constexpr std::array<std::pair<const char*, const char*>, 49> operation_defaults = {
     {{"http", ""},
      {"accept-host", ""},
      {"http-secret-file", ""},
@@ -48,6 +48,7 @@ constexpr std::array<std::pair<const char*, const char*>, 48> operation_defaults
      {"admin-group", ""},
      {"principal-from-uid", "off"},
      {"max-connections", "20000"},
+     {"shared-memory", "on"},
      {"slow-wait", "5s"},
      {"stall-timeout", "60s"},
      {"reserve-bytes", "64000000"},
@@ -120,6 +121,9 @@ Result<void> read_operation(const Settings& settings, ServerOptions& options) {
     const auto limit = settings.number("max-connections", "20000", {1, 1'000'000});
     if (!limit) return limit.error();
     options.max_connections = static_cast<int>(*limit);
+    const auto shared_memory = settings.choice("shared-memory", "on", {"on", "off"});
+    if (!shared_memory) return shared_memory.error();
+    options.shared_memory = *shared_memory == "on";
     const auto connections = read_max_user_connections(settings);
     if (!connections) return connections.error();
     options.live.max_user_connections = *connections;

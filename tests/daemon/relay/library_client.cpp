@@ -1,8 +1,10 @@
 // Uses the daemon at a socket through the public library, as an application would:
 //
-//     library_client SOCKET
+//     library_client SOCKET           Prints a line for each part that worked.
+//     library_client SOCKET repeat    For each line of its input, acquires and releases locks 50
+//                                     times, with two threads, and prints a line.
 //
-// Prints a line for each part that worked. Exits with 1 at the first failure.
+// Exits with 1 at the first failure.
 #include <chrono>
 #include <cstdlib>
 #include <future>
@@ -89,13 +91,37 @@ void write_with_a_lock(rocklock::Database& database, rocklock::Session& ann) {
     std::cout << "guarded writes\n";
 }
 
+void acquire_repeatedly(rocklock::Session& session, const std::string& resource) {
+    for (int i = 0; i < 50; ++i) {
+        rocklock::AcquireOptions options;
+        options.patience = 60s;
+        auto held = value_of(session.acquire(resource, options), "a lock is acquired");
+        value_of(held.release(), "the lock is released");
+    }
+}
+
+void repeat(rocklock::Session& ann, rocklock::Session& bob) {
+    std::string line;
+    while (std::getline(std::cin, line)) {
+        auto other = std::async(std::launch::async, [&] { acquire_repeatedly(bob, "library/1"); });
+        acquire_repeatedly(ann, "library/1");
+        other.get();
+        std::cout << "acquired" << std::endl;
+    }
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-    require(count == 2, "usage: library_client SOCKET");
+    const bool repeats = count == 3 && std::string(words[2]) == "repeat";
+    require(count == 2 || repeats, "usage: library_client SOCKET [repeat]");
     auto database = value_of(rocklock::Database::connect(words[1]), "the daemon is reached");
     auto ann = value_of(database.open_session("ann"), "a session is opened");
     auto bob = value_of(database.open_session("bob"), "another session is opened");
+    if (repeats) {
+        repeat(ann, bob);
+        return 0;
+    }
     lock_and_wait(database, ann, bob);
     lock_a_set(ann, bob);
     write_with_a_lock(database, ann);

@@ -1,0 +1,147 @@
+// The bytes of a connection in memory that the client and the daemon share. A message then needs
+// no system call to be received, and only a short one to wake the receiver.
+//
+//     client ── calls ────► queue of 16 KB ────► daemon
+//            ◄─ responses ─ queue of 64 KB ◄────
+//            ◄─ Unix socket ───────────────────► the rest: authentication, and the end of a process
+//
+// The daemon creates the memory when the client asks for it on a Unix socket, and passes three
+// descriptors over the socket: the memory, an epoll instance with which the client waits for the
+// daemon, and an eventfd with which the client wakes the daemon. The client then maps the memory.
+// Each side may change from the socket to the memory at any byte: the daemon as soon as it sees
+// that the client has attached the memory, the client after that. The receiver of the first byte in
+// the memory first reads all bytes from the socket. A side never changes back.
+//
+// The daemon does not trust the client:
+//
+//     - The size of the memory is sealed, so a read from it cannot fail.
+//     - All bytes are copied out of the memory before they are processed.
+//     - The daemon wakes the client with an eventfd to which the client has no descriptor. The
+//       client has only the epoll instance that watches it. Otherwise the client could clear
+//       O_NONBLOCK and fill the counter, and the daemon would block when it wakes the client.
+//     - The daemon only watches the eventfd with which the client wakes it, edge-triggered. It
+//     never
+//       reads from it or writes to it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "shared_memory/byte_ring.hpp"
+#include "shared_memory/descriptor.hpp"
+
+namespace rocklock {
+
+// The mapped memory.
+class SharedMapping {
+public:
+    struct State;
+
+    // Maps the memory behind the descriptor. Returns null if the system refuses, or if the memory
+    // is too small.
+    static std::unique_ptr<SharedMapping> map(int memory);
+    // Creates memory that consists of zeros, with a fixed size. Returns an invalid descriptor if
+    // the system refuses.
+    static Descriptor create();
+
+    explicit SharedMapping(void* address) : address_(address) {}
+    SharedMapping(const SharedMapping&) = delete;
+    SharedMapping& operator=(const SharedMapping&) = delete;
+    ~SharedMapping();
+
+    State& state() const;
+    std::span<char> calls() const;
+    std::span<char> responses() const;
+
+private:
+    void* const address_;
+};
+
+// The daemon's end. Threads: one at a time.
+class SharedDaemonEnd {
+public:
+    // Returns null if the system refuses to create the memory or a descriptor.
+    static std::unique_ptr<SharedDaemonEnd> create();
+
+    // Returns the descriptors to pass to the client, once.
+    std::vector<Descriptor> take_offer() { return std::move(offer_); }
+    // Returns the descriptor that becomes readable when the client has written, or has read after
+    // send() did not accept all bytes. It must be watched edge-triggered.
+    int event() const { return woken_.get(); }
+
+    // Returns true if the client has attached the memory. The daemon must then write to the memory.
+    bool attached() const;
+    // As recv() and send() on a non-blocking socket.
+    ssize_t receive(std::span<char> buffer);
+    ssize_t send(std::string_view bytes);
+    bool has_input() const { return calls_.has_bytes(); }
+    // Returns the number of response bytes that the client has not read.
+    std::uint64_t unread() const { return responses_.unread(); }
+    // Returns true if the client has read response bytes from the memory.
+    bool was_read() const { return responses_.was_read(); }
+    // Lets event() also become readable when the client reads, although all bytes were accepted.
+    void watch_reads();
+
+private:
+    explicit SharedDaemonEnd(std::unique_ptr<SharedMapping> mapping);
+    void wake_client() const;
+
+    const std::unique_ptr<SharedMapping> mapping_;
+    RingReader calls_;
+    RingWriter responses_;
+    // Whether the client must wake the daemon when it reads.
+    bool wants_space_ = false;
+    std::vector<Descriptor> offer_;
+    // The eventfds with which the client wakes the daemon, and the daemon the client.
+    Descriptor woken_;
+    Descriptor wakes_;
+};
+
+// The client's end. Threads: one thread at a time may send; another may receive and wait.
+class SharedClientEnd {
+public:
+    // Maps the memory, and tells the daemon so. `descriptors` are those of take_offer(). Returns
+    // null if the system refuses, or if the descriptors are not those of a shared connection; the
+    // connection then continues on the socket.
+    static std::shared_ptr<SharedClientEnd> attach(std::vector<Descriptor> descriptors);
+
+    // As send() and recv() on a non-blocking socket.
+    ssize_t send(std::string_view bytes);
+    ssize_t receive(std::span<char> buffer);
+    bool has_input() const { return responses_.has_bytes(); }
+
+    // Returns the descriptor that becomes readable when the daemon has written. It may be added to
+    // another epoll instance, edge-triggered.
+    int event() const { return waits_.get(); }
+    // Lets wait() also return when `fd` is readable. Returns false if the system refuses.
+    bool watch(int fd);
+    // Waits until the daemon has written, or has read after send() did not accept all bytes, or a
+    // watched descriptor is readable, or the time has passed. Returns a readable descriptor that is
+    // watched, or -1.
+    int wait(std::chrono::milliseconds timeout);
+    // Makes the daemon wake this client whenever it writes, so that event() can be watched instead
+    // of calling wait().
+    void always_wake();
+
+private:
+    SharedClientEnd(std::unique_ptr<SharedMapping> mapping, Descriptor waits, Descriptor wakes);
+    void wake_daemon() const;
+
+    const std::unique_ptr<SharedMapping> mapping_;
+    RingWriter calls_;
+    RingReader responses_;
+    // Whether the daemon must wake the client when it reads.
+    bool wants_space_ = false;
+    bool always_wakes_ = false;
+    const Descriptor waits_;
+    const Descriptor wakes_;
+};
+
+}  // namespace rocklock
