@@ -202,6 +202,7 @@ Result<std::unique_ptr<RemoteService>> FramedService::begin(std::string path, Fr
         MutexLock lock(service->mutex_);
         service->hurry_ = false;
         service->sharing_.offered = pong->shared_memory;
+        service->sharing_.over = !pong->shared_memory;
     }
     return std::unique_ptr<RemoteService>(std::move(service));
 }
@@ -350,7 +351,7 @@ std::uint64_t FramedService::enter(Call&& call, Replied&& done, bool direct) {
 }
 
 void FramedService::send_entered() {
-    if (connected_ && !sharing_.asked && sharing_.calls >= calls_before_memory) ask_for_memory();
+    if (connected_ && !sharing_.over && sharing_.calls >= calls_before_memory) ask_for_memory();
     if (connected_ && socket_.has_outgoing()) send_pending();
     if (next_expiry_ < reader_wakes_at_) wake();
 }
@@ -422,7 +423,7 @@ void FramedService::transmit(std::uint64_t number, PendingCall& pending) {
 // Asks for shared memory. After a reconnect, the manager can be one that does not know this
 // request, and would end the connection.
 void FramedService::ask_for_memory() {
-    sharing_.asked = true;
+    sharing_.over = true;
     if (sharing_.offered) return send_share();
     auto answered = [this](const Result<Reply>& reply) {
         const auto* pong = reply ? std::get_if<Pong>(&*reply) : nullptr;

@@ -306,7 +306,8 @@ private:
         std::uint32_t calls = 0;
         // Whether the manager has answered to a Ping that it supports shared memory.
         bool offered = false;
-        bool asked = false;
+        // Whether the client has asked for shared memory, or the manager does not support it.
+        bool over = false;
     };
     Sharing sharing_ ROCKLOCK_GUARDED_BY(mutex_);
     // True during the first connect and after begin_closing(). A call then fails immediately if
