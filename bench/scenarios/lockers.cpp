@@ -33,9 +33,11 @@ void add_clients(std::vector<Contender>& contenders, Setting& setting, const std
     if (server == nullptr && ours) give_up("measure", name + " cannot be started");
     if (server == nullptr) return;
     const bool over_http = locking.speech == Speech::http;
-    const auto connect = [server, over_http] {
-        return over_http ? rocklock_http_client(server->connect_soon(Way::socket))
-                         : server->connect();
+    const bool without_memory = locking.speech == Speech::socket;
+    const auto connect = [server, over_http, without_memory] {
+        if (over_http) return rocklock_http_client(server->connect_soon(Way::socket));
+        if (without_memory) return rocklock_socket_client(server->connect_soon(Way::socket));
+        return server->connect();
     };
     const auto round = [=, duration = setting.duration()] {
         const double used = processor_seconds();
@@ -47,7 +49,9 @@ void add_clients(std::vector<Contender>& contenders, Setting& setting, const std
         sample.processor_seconds = processor_seconds() - used;
         return sample;
     };
-    const std::string way = over_http ? " over HTTP" : " daemon";
+    const std::string way = over_http        ? " over HTTP"
+                            : without_memory ? " over the socket"
+                                             : " daemon";
     contenders.push_back({ours ? "Rocklock" + way : name, round, server});
 }
 

@@ -14,8 +14,10 @@ namespace rocklock::bench {
 
 // The protocol that the clients of a server use.
 enum class Speech : std::uint8_t {
-    // The protocol that bench_daemon uses; for Rocklock, frames.
+    // The protocol that bench_daemon uses; for Rocklock, frames in shared memory.
     its_own,
+    // For Rocklock: frames over the socket, without shared memory.
+    socket,
     // For Rocklock: JSON over HTTP, on the same socket.
     http,
 };

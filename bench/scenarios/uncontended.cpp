@@ -93,10 +93,21 @@ void measure(Setting& setting, Store store, const std::string& chart) {
         for (const auto& name : others_of(store)) {
             add_clients(contenders, setting, name, {Wanted::own, clients});
         }
+        const bool compares_ways = clients == max_clients;
+        if (compares_ways) {
+            add_clients(contenders, setting, "Rocklock, " + kind,
+                        {Wanted::own, clients, Speech::socket});
+        }
         const auto rounds =
             setting.measure(std::to_string(clients), contenders,
                             {{chart, rate_of}, {chart + "-late", one_of_a_hundred_of}}, kind);
         compare_daemon(setting, store, clients, contenders, rounds);
+        if (compares_ways) {
+            setting.compare(
+                {"daemon, " + kind + ", " + std::to_string(clients) + " clients, in shared memory",
+                 "pairs/s", contenders.back().name, std::nullopt},
+                rounds.front(), rounds.back());
+        }
     }
 }
 

@@ -77,6 +77,7 @@ Result<FrameSocket> FrameSocket::connect(const std::string& path,
 FrameSocket::FrameSocket(FrameSocket&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       memory_(std::move(other.memory_)),
+      sharing_(other.sharing_),
       outgoing_(std::move(other.outgoing_)),
       sent_(std::exchange(other.sent_, 0)) {}
 
@@ -85,6 +86,7 @@ FrameSocket& FrameSocket::operator=(FrameSocket&& other) noexcept {
     close();
     fd_ = std::exchange(other.fd_, -1);
     memory_ = std::move(other.memory_);
+    sharing_ = other.sharing_;
     outgoing_ = std::move(other.outgoing_);
     sent_ = std::exchange(other.sent_, 0);
     return *this;

@@ -46,6 +46,17 @@ public:
     // From now on, sends in shared memory.
     void use_memory(std::shared_ptr<SharedClientEnd> memory) { memory_ = std::move(memory); }
 
+    // Facts that decide whether the client asks for shared memory.
+    struct Sharing {
+        // The number of calls that were sent over the connection.
+        std::uint32_t calls = 0;
+        // Whether the manager has answered to a Ping that it supports shared memory.
+        bool offered = false;
+        // Whether the client has asked for shared memory, or the manager does not support it.
+        bool over = false;
+    };
+    Sharing& sharing() { return sharing_; }
+
 private:
     explicit FrameSocket(int fd) : fd_(fd) {}
 
@@ -54,6 +65,7 @@ private:
     int fd_ = -1;
     // Null if the connection uses only the socket.
     std::shared_ptr<SharedClientEnd> memory_;
+    Sharing sharing_;
     std::string outgoing_;
     std::size_t sent_ = 0;
 };

@@ -17,6 +17,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// A connection continues in shared memory after this many calls. Clients with fewer calls do not
+// need it.
+constexpr std::uint32_t calls_before_memory = 16;
 // The maximum time that the reader sleeps.
 constexpr milliseconds max_sleep{1'000};
 constexpr milliseconds first_pause{5};
@@ -96,6 +99,26 @@ void FramedService::step() {
     }
     // If a call that times out earlier was sent meanwhile, its thread has called wake().
     if (Steady::now() >= until) expire();
+}
+
+// Asks for shared memory if enough calls were sent. After a reconnect, the manager can be one that
+// does not know this request, and would end the connection.
+void FramedService::ask_for_memory() {
+    auto& sharing = socket_.sharing();
+    if (sharing.calls < calls_before_memory || std::exchange(sharing.over, true)) return;
+    if (sharing.offered) return send_share();
+    auto answered = [this](const Result<Reply>& reply) {
+        const auto* pong = reply ? std::get_if<Pong>(&*reply) : nullptr;
+        if (pong == nullptr || !pong->shared_memory) return;
+        MutexLock lock(mutex_);
+        if (connected_) send_share();
+    };
+    enter({Ping{}, {}, {}}, std::move(answered), true);
+}
+
+void FramedService::send_share() {
+    append_share(socket_.outgoing());
+    send_pending();
 }
 
 // A descriptor of -1 is ignored.
@@ -213,7 +236,6 @@ void FramedService::connection_lost(Error why) {
         reading_.fd = -1;
         reading_.receiver = {};
         socket_ = FrameSocket();
-        sharing_ = {};
         connected_ = false;
         outage_.reason = std::move(why);
         // connect() distinguishes this code to try again. Callers of other functions get

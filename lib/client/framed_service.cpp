@@ -33,10 +33,6 @@ constexpr milliseconds max_ending_period{2'000};
 // The largest page that the daemon returns.
 constexpr std::uint32_t max_page = 10'000;
 
-// A connection continues in shared memory after this many calls. Clients with fewer calls do not
-// need it.
-constexpr std::uint32_t calls_before_memory = 16;
-
 // Longer wait timeouts are treated as no limit.
 constexpr milliseconds max_patience = std::chrono::hours{24 * 365};
 
@@ -201,8 +197,9 @@ Result<std::unique_ptr<RemoteService>> FramedService::begin(std::string path, Fr
     {
         MutexLock lock(service->mutex_);
         service->hurry_ = false;
-        service->sharing_.offered = pong->shared_memory;
-        service->sharing_.over = !pong->shared_memory;
+        auto& sharing = service->socket_.sharing();
+        sharing.offered = pong->shared_memory;
+        sharing.over = !pong->shared_memory;
     }
     return std::unique_ptr<RemoteService>(std::move(service));
 }
@@ -351,7 +348,7 @@ std::uint64_t FramedService::enter(Call&& call, Replied&& done, bool direct) {
 }
 
 void FramedService::send_entered() {
-    if (connected_ && !sharing_.over && sharing_.calls >= calls_before_memory) ask_for_memory();
+    if (connected_) ask_for_memory();
     if (connected_ && socket_.has_outgoing()) send_pending();
     if (next_expiry_ < reader_wakes_at_) wake();
 }
@@ -416,27 +413,8 @@ void FramedService::transmit(std::uint64_t number, PendingCall& pending) {
     }
     pending.sent = clock_.now().boot;
     pending.was_sent = true;
-    ++sharing_.calls;
+    ++socket_.sharing().calls;
     append_call(socket_.outgoing(), number, pending.call);
-}
-
-// Asks for shared memory. After a reconnect, the manager can be one that does not know this
-// request, and would end the connection.
-void FramedService::ask_for_memory() {
-    sharing_.over = true;
-    if (sharing_.offered) return send_share();
-    auto answered = [this](const Result<Reply>& reply) {
-        const auto* pong = reply ? std::get_if<Pong>(&*reply) : nullptr;
-        if (pong == nullptr || !pong->shared_memory) return;
-        MutexLock lock(mutex_);
-        if (connected_) send_share();
-    };
-    enter({Ping{}, {}, {}}, std::move(answered), true);
-}
-
-void FramedService::send_share() {
-    append_share(socket_.outgoing());
-    send_pending();
 }
 
 void FramedService::send_pending() {

@@ -14,7 +14,8 @@
 // The methods are in these files:
 //
 //     framed_service.cpp    requests, queries
-//     framed_reading.cpp    the reader thread: replies, lost connections, reconnecting
+//     framed_reading.cpp    the reader thread: replies, shared memory, lost connections,
+//                           reconnecting
 //     framed_closing.cpp    closing
 //     framed_knowledge.cpp  the state of sessions and grants, as learned from replies
 //
@@ -300,16 +301,6 @@ private:
     // Any thread can send. Only the reader thread receives, and replaces the socket.
     FrameSocket socket_ ROCKLOCK_GUARDED_BY(mutex_);
     bool connected_ ROCKLOCK_GUARDED_BY(mutex_) = false;
-    // Whether the connection continues in shared memory.
-    struct Sharing {
-        // The number of calls that were sent over the connection.
-        std::uint32_t calls = 0;
-        // Whether the manager has answered to a Ping that it supports shared memory.
-        bool offered = false;
-        // Whether the client has asked for shared memory, or the manager does not support it.
-        bool over = false;
-    };
-    Sharing sharing_ ROCKLOCK_GUARDED_BY(mutex_);
     // True during the first connect and after begin_closing(). A call then fails immediately if
     // there is no connection, or when the connection is lost.
     bool hurry_ ROCKLOCK_GUARDED_BY(mutex_) = true;

@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t call_bytes = 16U << 10;
 constexpr std::size_t response_bytes = 64U << 10;
 constexpr std::size_t state_bytes = 512;
+// MFD_NOEXEC_SEAL, which older headers do not define. Some systems refuse memory without it.
+constexpr unsigned not_executable = 8;
 constexpr std::size_t mapped_bytes = state_bytes + call_bytes + response_bytes;
 
 void add_one(int event) {
@@ -79,7 +81,10 @@ std::unique_ptr<SharedMapping> SharedMapping::map(int memory) {
 }
 
 Descriptor SharedMapping::create() {
-    Descriptor memory(::memfd_create("rocklock", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    Descriptor memory(::memfd_create("rocklock", flags | not_executable));
+    // Linux knows the flag since version 6.3.
+    if (!memory && errno == EINVAL) memory = Descriptor(::memfd_create("rocklock", flags));
     if (!memory) return {};
     constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     if (::ftruncate(memory.get(), mapped_bytes) != 0) return {};

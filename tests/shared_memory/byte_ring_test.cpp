@@ -1,5 +1,5 @@
 // Tests a RingWriter and a RingReader with random sizes, and with invalid positions.
-#include <boost/test/unit_test.hpp>
+#include "shared_memory/byte_ring.hpp"
 
 #include <array>
 #include <cerrno>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "shared_memory/byte_ring.hpp"
+#include <boost/test/unit_test.hpp>
 
 namespace rocklock {
 namespace {

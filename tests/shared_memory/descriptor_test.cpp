@@ -1,5 +1,5 @@
 // Tests that descriptors are passed over a Unix socket.
-#include <boost/test/unit_test.hpp>
+#include "shared_memory/descriptor.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "shared_memory/descriptor.hpp"
+#include <boost/test/unit_test.hpp>
 
 namespace rocklock {
 namespace {

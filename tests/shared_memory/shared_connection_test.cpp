@@ -1,5 +1,5 @@
 // Tests both ends of a shared connection in one process, each with its own mapping of the memory.
-#include <boost/test/unit_test.hpp>
+#include "shared_memory/shared_connection.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "shared_memory/shared_connection.hpp"
+#include <boost/test/unit_test.hpp>
 
 namespace rocklock {
 namespace {
