@@ -24,16 +24,17 @@ Result<std::unique_ptr<Log>> open_log(const ServerOptions& options) {
     return std::make_unique<Log>(options.log_format, options.live.log_level, std::move(file));
 }
 
-// At most one of so many descriptors is used for a connection with shared memory, so that enough
-// descriptors are left for other connections.
+// Of the descriptors beyond the first `unshared_descriptors`, at most one of so many is used for a
+// connection with shared memory, so that enough descriptors are left for other connections.
+constexpr int unshared_descriptors = 512;
 constexpr int descriptors_per_shared_connection = 8;
 
 void limit_connections(const ServerOptions& options, int descriptors, DaemonSetup& setup) {
-    const bool can_share = options.shared_memory && options.relay.empty();
-    setup.max_shared_connections =
-        can_share
-            ? std::min(options.max_connections, descriptors / descriptors_per_shared_connection)
-            : 0;
+    if (options.shared_memory && options.relay.empty()) {
+        const int beyond = std::max(descriptors - unshared_descriptors, 0);
+        setup.max_shared_connections =
+            std::min(options.max_connections, beyond / descriptors_per_shared_connection);
+    }
     setup.max_connections = std::min(
         options.max_connections,
         descriptors - SharedConnections::descriptors_per_connection * setup.max_shared_connections);

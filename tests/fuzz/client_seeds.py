@@ -272,4 +272,5 @@ def main():
         pathlib.Path(sys.argv[2]).write_text(lines, encoding="ascii")
 
 
-main()
+if __name__ == "__main__":
+    main()
