@@ -162,7 +162,7 @@ std::shared_ptr<SharedClientEnd> SharedClientEnd::attach(std::vector<Descriptor>
     if (descriptors.size() != 3) return nullptr;
     auto mapping = SharedMapping::map(descriptors[0].get());
     if (!mapping) return nullptr;
-    const std::shared_ptr<SharedClientEnd> end(new SharedClientEnd(
+    std::shared_ptr<SharedClientEnd> end(new SharedClientEnd(
         std::move(mapping), std::move(descriptors[1]), std::move(descriptors[2])));
     end->mapping_->state().attached.store(1);
     return end;
