@@ -51,8 +51,9 @@ ssize_t ClientSocket::take_ahead(std::span<char> buffer) {
 }
 
 std::size_t ClientSocket::receive_ahead(std::span<char> space) {
-    // Reading from memory needs no system call, so there is no gain in doing it ahead.
-    if (channel_ || error_ahead_ != 0 || has_input_in_memory()) return 0;
+    // Reading from memory needs no system call, so there is no gain in doing it ahead. A connection
+    // with memory can have two events in one round.
+    if (channel_ || memory_ || error_ahead_ != 0) return 0;
     ROCKLOCK_ASSERT(ahead_.empty());
     const auto size = receive(space);
     // The end of the input need not be remembered: recv() reports it again.

@@ -205,6 +205,16 @@ class Hostile(Shared):
         client.send("Ping")
         self.assertEqual(client.receive()[0], REPLY, f"seed {seed}")
 
+    def test_input_on_the_socket_and_a_wake_up_arrive_together(self):
+        client = self.client()
+        for _ in range(20):
+            self.daemon.send_signal(signal.SIGSTOP)
+            time.sleep(0.005)
+            client.socket.sendall(client.next_call("Ping"))
+            client.wake()
+            self.daemon.send_signal(signal.SIGCONT)
+            self.assertEqual(client.receive()[:2], (REPLY, client.number))
+
     def test_a_client_cannot_resize_the_memory_or_block_the_daemon(self):
         client = self.client()
         with self.assertRaises(OSError) as refused:
