@@ -14,7 +14,7 @@ namespace rocklock {
 // `descriptors_per_connection` more descriptors of the process. Threads: thread-safe.
 class SharedConnections {
 public:
-    static constexpr int descriptors_per_connection = 2;
+    static constexpr int descriptors_per_connection = 3;
 
     // Must be called before the first connection. The default is 0.
     void set_maximum(int maximum) { maximum_ = maximum; }

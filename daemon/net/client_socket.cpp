@@ -27,16 +27,18 @@ ssize_t ClientSocket::receive(std::span<char> buffer) {
 }
 
 ssize_t ClientSocket::receive_now(std::span<char> buffer) {
-    if (has_input_in_memory()) {
-        // What the client has sent before it began to write to the memory.
-        if (!socket_read_) {
-            const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
-            if (size > 0) return size;
-            socket_read_ = true;
-        }
-        return memory_->receive(buffer);
+    const bool in_memory = has_input_in_memory();
+    if (!in_memory || !socket_read_) {
+        const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (size > 0) return size;
+        // The client has written to the memory before it closed the socket.
+        if (!has_input_in_memory()) return size;
+        if (size < 0 && errno != EAGAIN && errno != EINTR) report_.note_error();
+        if (!in_memory && size < 0) return size;
+        // All that the client has sent before it began to write to the memory was received.
+        socket_read_ = true;
     }
-    return ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    return memory_->receive(buffer);
 }
 
 ssize_t ClientSocket::take_ahead(std::span<char> buffer) {
@@ -66,13 +68,19 @@ std::size_t ClientSocket::receive_ahead(std::span<char> space) {
 
 ssize_t ClientSocket::send(std::string_view bytes) {
     if (channel_) return channel_->send(bytes);
-    if (sends_to_memory()) return memory_->send(bytes);
-    if (!offer_.empty() && !bytes.empty()) {
-        const auto size = send_with_descriptors(socket_, bytes, offer_);
-        if (size > 0) offer_.clear();
-        return size;
-    }
+    if (memory_ && memory_->attached()) sends_to_memory_ = true;
+    if (sends_to_memory_) return memory_->send(bytes);
+    if (offers_memory_ && !bytes.empty()) return send_offer(bytes);
     return ::send(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+ssize_t ClientSocket::send_offer(std::string_view bytes) {
+    const auto size = send_with_descriptors(socket_, bytes, memory_->offer());
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return size;
+    // If the system has refused to pass descriptors, the connection continues on the socket.
+    offers_memory_ = false;
+    memory_->close_offer();
+    return size < 0 ? send(bytes) : size;
 }
 
 bool ClientSocket::has_unread() const {
@@ -116,7 +124,7 @@ void ClientSocket::offer_memory(IoThread& thread, const std::shared_ptr<IoThread
         return connections.remove();
     }
     memory_ = std::move(memory);
-    offer_ = memory_->take_offer();
+    offers_memory_ = true;
     report_.use_memory(*memory_);
 }
 

@@ -10,7 +10,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "daemon/api/traffic.hpp"
 #include "daemon/net/client_channel.hpp"
@@ -60,7 +59,7 @@ public:
     bool has_memory() const { return memory_ != nullptr; }
     // Returns true if output is written to shared memory. If send() does not accept all of it,
     // EPOLLIN reports that the client has read some.
-    bool sends_to_memory() const { return memory_ && memory_->attached(); }
+    bool sends_to_memory() const { return sends_to_memory_; }
     // Returns true if the client has written to shared memory, which EPOLLIN reports only once.
     bool has_input_in_memory() const { return memory_ && memory_->has_input(); }
     // Lets EPOLLIN also report that the client has read output from shared memory.
@@ -77,6 +76,7 @@ public:
     const SocketReport& report() const { return report_; }
 
 private:
+    ssize_t send_offer(std::string_view bytes);
     ssize_t receive_now(std::span<char> buffer);
     // Returns what receive_ahead() has received, and the rest of the input if it has filled its
     // space. An error that this call meets is returned by the next receive().
@@ -86,8 +86,10 @@ private:
     const std::shared_ptr<ClientChannel> channel_;
     // Null until it is offered to the client.
     std::unique_ptr<SharedDaemonEnd> memory_;
-    // The descriptors that the next output passes to the client.
-    std::vector<Descriptor> offer_;
+    // Whether the next output passes the descriptors of the memory to the client.
+    bool offers_memory_ = false;
+    // Whether send() has written to the memory, or has tried to. It never changes back.
+    bool sends_to_memory_ = false;
     // Whether the socket was read to its end after the client had begun to write to the memory.
     bool socket_read_ = false;
     SocketReport report_;

@@ -225,6 +225,8 @@ void Connection::read(bool closed) {
     if (size <= 0 || static_cast<std::size_t>(size) == wanted) interest_.level_triggered = true;
     if (size > 0) return process_input({buffer.data(), static_cast<std::size_t>(size)});
     if (size == 0) {
+        // Calls are decided before the end of the input is processed, in a later round.
+        if (client_.has_memory() && interest_.read_at == thread_.now()) return update_interest();
         client_.report().note_end_of_input();
         return closed ? hang_up() : end_of_input();
     }
@@ -235,6 +237,7 @@ void Connection::read(bool closed) {
 
 void Connection::process_input(std::string_view bytes) {
     if (!bytes.empty()) {
+        interest_.read_at = thread_.now();
         traffic_.last_request =
             std::chrono::duration_cast<milliseconds>(thread_.now().time_since_epoch()).count();
         if (!conversation_) conversation_ = begin(bytes.front());
@@ -251,7 +254,7 @@ void Connection::process_input(std::string_view bytes) {
     } else if (!conversation_->has_room()) {
         held_up_ = true;
     } else if (conversation_->paused()) {
-        thread_.continue_input_soon(shared_from_this());
+        continue_soon();
     }
     update_request();
     update_interest();
@@ -328,7 +331,7 @@ void Connection::sent_all() {
     if (conversation_->ended() && !conversation_->has_output() && !conversation_->broken()) {
         return finish();
     }
-    if (held_up_ && conversation_->has_room()) thread_.continue_input_soon(shared_from_this());
+    if (held_up_ && conversation_->has_room()) continue_soon();
     update_interest();
 }
 
@@ -341,10 +344,14 @@ void Connection::finish() {
     const bool unknown = client_session_->has_unconfirmed() && !client_.report().all_read();
     if (!unknown || client_.report().failed()) return hang_up();
     closing_ = true;
+    client_.watch_reads();
+    // The client may have read the responses before it could see that its reads are watched.
+    if (client_.has_memory() && client_.report().all_read()) return hang_up();
     // After both ends of a TCP connection are closed, the kernel does not report a reset any more.
     const bool half_closed = client_.report().is_tcp() && client_.report().input_ended();
-    if (!half_closed) client_.end_output();
-    client_.watch_reads();
+    // If both ends of a Unix socket are closed, it is as if the client had closed it. With memory,
+    // this would mean that the client will not read the responses.
+    if (!half_closed && !client_.has_memory()) client_.end_output();
     remind_in(half_closed ? max_close_wait_half_closed : max_close_wait);
     auto& others = closing_connections();
     others.push_back(weak_from_this());
@@ -394,11 +401,15 @@ void Connection::update_interest() {
 
 // Input in shared memory is not reported again, so the thread reads the rest in the next round.
 void Connection::continue_with_memory() {
-    const bool wanted = reads_input() && client_.has_input_in_memory() &&
-                        !(conversation_ && conversation_->paused());
-    if (wanted && !std::exchange(interest_.continues, true)) {
-        thread_.continue_input_soon(shared_from_this());
+    if (reads_input() && client_.has_input_in_memory() &&
+        !(conversation_ && conversation_->paused())) {
+        continue_soon();
     }
+}
+
+void Connection::continue_soon() {
+    if (std::exchange(interest_.continues, true)) return;
+    thread_.continue_input_soon(shared_from_this());
 }
 
 void Connection::update_busy() {

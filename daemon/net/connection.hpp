@@ -103,6 +103,7 @@ private:
     void want_to_send();
     void update_interest();
     void continue_with_memory();
+    void continue_soon();
     void update_busy();
     void remind_in(std::chrono::milliseconds time);
     void schedule_reminder();
@@ -135,8 +136,10 @@ private:
         // this does not hold, the socket is level-triggered, so that the rest of the input is
         // reported again.
         bool level_triggered = false;
-        // Whether the thread will call continue_input(), because there is input in shared memory.
+        // Whether the thread will call continue_input().
         bool continues = false;
+        // The time of the last round in which input was processed.
+        Time read_at{};
     };
     Interest interest_;
     // Whether the thread will call send().

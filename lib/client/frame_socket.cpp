@@ -142,16 +142,18 @@ Result<void> FrameReceiver::take_greeting(std::string_view& bytes) {
 }
 
 ssize_t FrameReceiver::receive_bytes(int fd, std::span<char> buffer) {
-    if (memory_ && memory_->has_input()) {
-        // What the daemon has sent before it began to write to the memory.
-        if (!socket_read_) {
+    if (memory_) {
+        const bool in_memory = memory_->has_input();
+        if (!in_memory || !socket_read_) {
             const auto size = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
             if (size > 0) return size;
+            // The daemon has written to the memory before it closed the socket.
+            if (!memory_->has_input() || (!in_memory && size < 0)) return size;
+            // All that the daemon has sent before it began to write to the memory was received.
             socket_read_ = true;
         }
         return memory_->receive(buffer);
     }
-    if (memory_) return ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
     std::vector<Descriptor> descriptors;
     const auto size = receive_with_descriptors(fd, buffer, descriptors);
     if (!descriptors.empty()) memory_ = SharedClientEnd::attach(std::move(descriptors));

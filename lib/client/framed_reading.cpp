@@ -83,6 +83,8 @@ void FramedService::step() {
         reader_wakes_at_ = until;
         timeout = static_cast<int>(
             std::max<std::int64_t>(std::chrono::ceil<milliseconds>(until - now).count(), 0));
+        // The daemon may have read calls from the memory while this thread did not wait for that.
+        if (connected_ && reading_.receiver.memory() != nullptr) socket_.send_some();
         outgoing = connected_ && socket_.has_outgoing();
     }
     const bool has_memory = reading_.receiver.memory() != nullptr;

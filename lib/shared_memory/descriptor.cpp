@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -22,12 +21,9 @@ void Descriptor::close() {
 }
 
 ssize_t send_with_descriptors(int socket, std::string_view bytes,
-                              std::span<const Descriptor> descriptors) {
+                              std::span<const int> descriptors) {
     ROCKLOCK_ASSERT(!bytes.empty() && !descriptors.empty() && descriptors.size() <= max_passed);
-    std::array<int, max_passed> numbers{};
-    std::transform(descriptors.begin(), descriptors.end(), numbers.begin(),
-                   [](const Descriptor& each) { return each.get(); });
-    const auto size = descriptors.size() * sizeof(int);
+    const auto size = descriptors.size_bytes();
     alignas(cmsghdr) Control control{};
     iovec data{const_cast<char*>(bytes.data()), bytes.size()};
     msghdr message{};
@@ -39,7 +35,7 @@ ssize_t send_with_descriptors(int socket, std::string_view bytes,
     header.cmsg_level = SOL_SOCKET;
     header.cmsg_type = SCM_RIGHTS;
     header.cmsg_len = CMSG_LEN(size);
-    std::memcpy(CMSG_DATA(&header), numbers.data(), size);
+    std::memcpy(CMSG_DATA(&header), descriptors.data(), size);
     return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

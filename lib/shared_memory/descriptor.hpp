@@ -35,8 +35,7 @@ private:
 
 // As send() with MSG_DONTWAIT and MSG_NOSIGNAL, and passes the descriptors together with the first
 // byte. At most `max_passed` descriptors.
-ssize_t send_with_descriptors(int socket, std::string_view bytes,
-                              std::span<const Descriptor> descriptors);
+ssize_t send_with_descriptors(int socket, std::string_view bytes, std::span<const int> descriptors);
 // As recv() with MSG_DONTWAIT, and appends the descriptors that came with the bytes.
 ssize_t receive_with_descriptors(int socket, std::span<char> buffer,
                                  std::vector<Descriptor>& descriptors);

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,9 +24,21 @@ constexpr std::size_t state_bytes = 512;
 constexpr unsigned not_executable = 8;
 constexpr std::size_t mapped_bytes = state_bytes + call_bytes + response_bytes;
 
+// The first value of the counter that is decremented for each wake-up of the client.
+constexpr unsigned most_wake_ups = UINT32_MAX;
+
 void add_one(int event) {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto size = ::write(event, &one, sizeof one);
+}
+
+// Decrements the counter of an eventfd with EFD_SEMAPHORE, which wakes the processes that wait
+// until the eventfd is writable. Does not block. Returns false if the counter is 0, or if the
+// system does not support this.
+bool take_one(int event) {
+    std::uint64_t value = 0;
+    const iovec space{&value, sizeof value};
+    return ::preadv2(event, &space, 1, -1, RWF_NOWAIT) == sizeof value;
 }
 
 bool add_to_epoll(int poll, int fd, std::uint32_t events, int data) {
@@ -113,24 +126,21 @@ std::unique_ptr<SharedDaemonEnd> SharedDaemonEnd::create() {
     auto memory = SharedMapping::create();
     auto mapping = memory ? SharedMapping::map(memory.get()) : nullptr;
     if (!mapping) return nullptr;
-    std::unique_ptr<SharedDaemonEnd> end(new SharedDaemonEnd(std::move(mapping)));
-    Descriptor client_poll(::epoll_create1(EPOLL_CLOEXEC));
-    // The client writes to its own descriptor of `woken_`, but it does not read from it.
-    Descriptor client_wakes(::fcntl(end->woken_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!end->woken_ || !end->wakes_ || !client_poll || !client_wakes) return nullptr;
-    if (!add_to_epoll(client_poll.get(), end->wakes_.get(), EPOLLIN | EPOLLET, -1)) return nullptr;
-    end->offer_.push_back(std::move(memory));
-    end->offer_.push_back(std::move(client_poll));
-    end->offer_.push_back(std::move(client_wakes));
+    std::unique_ptr<SharedDaemonEnd> end(
+        new SharedDaemonEnd(std::move(memory), std::move(mapping)));
+    if (!end->woken_ || !end->wakes_) return nullptr;
+    // Linux supports this since version 5.8.
+    if (!take_one(end->wakes_.get())) return nullptr;
     return end;
 }
 
-SharedDaemonEnd::SharedDaemonEnd(std::unique_ptr<SharedMapping> mapping)
+SharedDaemonEnd::SharedDaemonEnd(Descriptor memory, std::unique_ptr<SharedMapping> mapping)
     : mapping_(std::move(mapping)),
       calls_(mapping_->state().calls, mapping_->calls()),
       responses_(mapping_->state().responses, mapping_->responses()),
+      memory_(std::move(memory)),
       woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      wakes_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      wakes_(::eventfd(most_wake_ups, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)) {}
 
 bool SharedDaemonEnd::attached() const {
     return mapping_->state().attached.load(std::memory_order_relaxed) != 0;
@@ -154,7 +164,7 @@ void SharedDaemonEnd::watch_reads() {
     mapping_->state().daemon_wants_space.store(1);
 }
 
-void SharedDaemonEnd::wake_client() const { add_one(wakes_.get()); }
+void SharedDaemonEnd::wake_client() const { take_one(wakes_.get()); }
 
 // ---- The client's end ----
 
@@ -162,19 +172,24 @@ std::shared_ptr<SharedClientEnd> SharedClientEnd::attach(std::vector<Descriptor>
     if (descriptors.size() != 3) return nullptr;
     auto mapping = SharedMapping::map(descriptors[0].get());
     if (!mapping) return nullptr;
-    std::shared_ptr<SharedClientEnd> end(new SharedClientEnd(
-        std::move(mapping), std::move(descriptors[1]), std::move(descriptors[2])));
+    std::shared_ptr<SharedClientEnd> end(
+        new SharedClientEnd(std::move(mapping), std::move(descriptors)));
+    constexpr auto events = EPOLLOUT | EPOLLET;
+    if (!end->poll_ || !add_to_epoll(end->poll_.get(), end->woken_.get(), events, -1)) {
+        return nullptr;
+    }
     end->mapping_->state().attached.store(1);
     return end;
 }
 
-SharedClientEnd::SharedClientEnd(std::unique_ptr<SharedMapping> mapping, Descriptor waits,
-                                 Descriptor wakes)
+SharedClientEnd::SharedClientEnd(std::unique_ptr<SharedMapping> mapping,
+                                 std::vector<Descriptor> descriptors)
     : mapping_(std::move(mapping)),
       calls_(mapping_->state().calls, mapping_->calls()),
       responses_(mapping_->state().responses, mapping_->responses()),
-      waits_(std::move(waits)),
-      wakes_(std::move(wakes)) {}
+      poll_(::epoll_create1(EPOLL_CLOEXEC)),
+      woken_(std::move(descriptors[1])),
+      wakes_(std::move(descriptors[2])) {}
 
 ssize_t SharedClientEnd::send(std::string_view bytes) {
     const auto size =
@@ -189,7 +204,7 @@ ssize_t SharedClientEnd::receive(std::span<char> buffer) {
     return size;
 }
 
-bool SharedClientEnd::watch(int fd) { return add_to_epoll(waits_.get(), fd, EPOLLIN, fd); }
+bool SharedClientEnd::watch(int fd) { return add_to_epoll(poll_.get(), fd, EPOLLIN, fd); }
 
 int SharedClientEnd::wait(std::chrono::milliseconds timeout) {
     auto& waits = mapping_->state().client_waits;
@@ -197,7 +212,7 @@ int SharedClientEnd::wait(std::chrono::milliseconds timeout) {
     // The daemon may have written before it could see that this client waits.
     if (has_input()) timeout = {};
     std::array<epoll_event, 4> events;
-    const int count = ::epoll_wait(waits_.get(), events.data(), static_cast<int>(events.size()),
+    const int count = ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()),
                                    static_cast<int>(timeout.count()));
     if (!always_wakes_) waits.store(0);
     const auto ready = std::span(events).first(static_cast<std::size_t>(std::max(count, 0)));

@@ -6,19 +6,21 @@
 //            ◄─ Unix socket ───────────────────► the rest: authentication, and the end of a process
 //
 // The daemon creates the memory when the client asks for it on a Unix socket, and passes three
-// descriptors over the socket: the memory, an epoll instance with which the client waits for the
-// daemon, and an eventfd with which the client wakes the daemon. The client then maps the memory.
-// Each side may change from the socket to the memory at any byte: the daemon as soon as it sees
-// that the client has attached the memory, the client after that. The receiver of the first byte in
-// the memory first reads all bytes from the socket. A side never changes back.
+// descriptors over the socket: the memory, an eventfd with which the daemon wakes the client, and
+// another one with which the client wakes the daemon. The client then maps the memory. Each side
+// may change from the socket to the memory at any byte: the daemon as soon as it sees that the
+// client has attached the memory, the client after that. The receiver of the first byte in the
+// memory first reads all bytes from the socket. A side never changes back.
 //
 // The daemon does not trust the client:
 //
-//     - The size of the memory is sealed, so a read from it cannot fail.
+//     - The size of the memory is sealed, so the client cannot truncate it.
 //     - All bytes are copied out of the memory before they are processed.
-//     - The daemon wakes the client with an eventfd to which the client has no descriptor. The
-//       client has only the epoll instance that watches it. Otherwise the client could clear
-//       O_NONBLOCK and fill the counter, and the daemon would block when it wakes the client.
+//     - The client shares the flag O_NONBLOCK of both eventfds and can change their counters, so a
+//       write could block. The daemon therefore wakes the client with a read that returns at once
+//       whatever the flag is (RWF_NOWAIT). A read makes an eventfd writable, so the client waits
+//       until the eventfd is writable. Each read decrements the counter by 1 (EFD_SEMAPHORE), which
+//       begins at 2^32 - 1; the client may increase it.
 //     - The daemon only watches the eventfd with which the client wakes it, edge-triggered. It
 //     never
 //       reads from it or writes to it.
@@ -26,6 +28,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -70,8 +73,10 @@ public:
     // Returns null if the system refuses to create the memory or a descriptor.
     static std::unique_ptr<SharedDaemonEnd> create();
 
-    // Returns the descriptors to pass to the client, once.
-    std::vector<Descriptor> take_offer() { return std::move(offer_); }
+    // Returns the descriptors to pass to the client.
+    std::array<int, 3> offer() const { return {memory_.get(), wakes_.get(), woken_.get()}; }
+    // Must be called after the descriptors were passed. They cannot be passed again.
+    void close_offer() { memory_.close(); }
     // Returns the descriptor that becomes readable when the client has written, or has read after
     // send() did not accept all bytes. It must be watched edge-triggered.
     int event() const { return woken_.get(); }
@@ -90,7 +95,7 @@ public:
     void watch_reads();
 
 private:
-    explicit SharedDaemonEnd(std::unique_ptr<SharedMapping> mapping);
+    SharedDaemonEnd(Descriptor memory, std::unique_ptr<SharedMapping> mapping);
     void wake_client() const;
 
     const std::unique_ptr<SharedMapping> mapping_;
@@ -98,7 +103,7 @@ private:
     RingWriter responses_;
     // Whether the client must wake the daemon when it reads.
     bool wants_space_ = false;
-    std::vector<Descriptor> offer_;
+    Descriptor memory_;
     // The eventfds with which the client wakes the daemon, and the daemon the client.
     Descriptor woken_;
     Descriptor wakes_;
@@ -107,7 +112,7 @@ private:
 // The client's end. Threads: one thread at a time may send; another may receive and wait.
 class SharedClientEnd {
 public:
-    // Maps the memory, and tells the daemon so. `descriptors` are those of take_offer(). Returns
+    // Maps the memory, and tells the daemon so. `descriptors` are those of offer(). Returns
     // null if the system refuses, or if the descriptors are not those of a shared connection; the
     // connection then continues on the socket.
     static std::shared_ptr<SharedClientEnd> attach(std::vector<Descriptor> descriptors);
@@ -119,7 +124,7 @@ public:
 
     // Returns the descriptor that becomes readable when the daemon has written. It may be added to
     // another epoll instance, edge-triggered.
-    int event() const { return waits_.get(); }
+    int event() const { return poll_.get(); }
     // Lets wait() also return when `fd` is readable. Returns false if the system refuses.
     bool watch(int fd);
     // Waits until the daemon has written, or has read after send() did not accept all bytes, or a
@@ -131,7 +136,7 @@ public:
     void always_wake();
 
 private:
-    SharedClientEnd(std::unique_ptr<SharedMapping> mapping, Descriptor waits, Descriptor wakes);
+    SharedClientEnd(std::unique_ptr<SharedMapping> mapping, std::vector<Descriptor> descriptors);
     void wake_daemon() const;
 
     const std::unique_ptr<SharedMapping> mapping_;
@@ -140,7 +145,9 @@ private:
     // Whether the daemon must wake the client when it reads.
     bool wants_space_ = false;
     bool always_wakes_ = false;
-    const Descriptor waits_;
+    // The epoll instance that watches `woken_` and the other descriptors of watch().
+    const Descriptor poll_;
+    const Descriptor woken_;
     const Descriptor wakes_;
 };
 

@@ -41,9 +41,11 @@ class SharedClient:
             self.fds += fds
         self.frame()
         if self.fds:
-            memory, self.waits, self.wakes = self.fds
+            memory, self.woken, self.wakes = self.fds
             self.memory = mmap.mmap(memory, SIZE)
-            self.epoll = select.epoll.fromfd(self.waits)
+            self.epoll = select.epoll()
+            self.epoll.register(self.woken, select.EPOLLOUT | select.EPOLLET)
+            self.epoll.register(self.socket, select.EPOLLIN)
         return bool(self.fds)
 
     def attach(self):
@@ -54,6 +56,7 @@ class SharedClient:
         self.socket.close()
         if self.memory is not None:
             self.memory.close()
+            self.epoll.close()
         for fd in self.fds:
             os.close(fd)
         self.fds = []
@@ -101,12 +104,8 @@ class SharedClient:
         """Waits until the daemon has written to the memory or to the socket."""
         self.put32(CLIENT_WAITS, 1)
         if self.get(RESPONSES_WRITTEN) == self.get(RESPONSES_READ):
-            poll = select.poll()
-            poll.register(self.waits, select.POLLIN)
-            poll.register(self.socket, select.POLLIN)
-            if not poll.poll(PATIENCE_S * 1000):
+            if not self.epoll.poll(PATIENCE_S):
                 raise TimeoutError("the daemon does not answer")
-            self.epoll.poll(0)
         self.put32(CLIENT_WAITS, 0)
 
     def next_bytes(self, limit):

@@ -48,11 +48,10 @@ BOOST_AUTO_TEST_CASE(a_descriptor_is_closed_once) {
 BOOST_AUTO_TEST_CASE(descriptors_arrive_with_the_first_byte) {
     Sockets sockets;
     Sockets passed;
-    std::vector<Descriptor> sent;
-    sent.push_back(std::move(passed.first));
+    const std::array sent = {passed.first.get()};
     BOOST_TEST(::send(sockets.first.get(), "abc", 3, 0) == 3);
     BOOST_TEST(send_with_descriptors(sockets.first.get(), "defg", sent) == 4);
-    sent.clear();
+    passed.first.close();
 
     std::vector<Descriptor> received;
     std::array<char, 16> buffer;
@@ -72,10 +71,9 @@ BOOST_AUTO_TEST_CASE(descriptors_arrive_with_the_first_byte) {
 BOOST_AUTO_TEST_CASE(a_receiver_of_bytes_alone_discards_descriptors) {
     Sockets sockets;
     Sockets passed;
-    std::vector<Descriptor> sent;
-    sent.push_back(std::move(passed.first));
+    const std::array sent = {passed.first.get()};
     BOOST_TEST(send_with_descriptors(sockets.first.get(), "a", sent) == 1);
-    sent.clear();
+    passed.first.close();
     std::array<char, 16> buffer;
     BOOST_TEST(::recv(sockets.second.get(), buffer.data(), buffer.size(), 0) == 1);
     // The other end of the discarded socket is closed.

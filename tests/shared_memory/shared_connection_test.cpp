@@ -25,9 +25,18 @@ namespace {
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
+// Returns the descriptors that the client gets.
+std::vector<Descriptor> passed(const SharedDaemonEnd& daemon) {
+    std::vector<Descriptor> descriptors;
+    for (const int fd : daemon.offer()) {
+        descriptors.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    }
+    return descriptors;
+}
+
 struct Ends {
     std::unique_ptr<SharedDaemonEnd> daemon = SharedDaemonEnd::create();
-    std::shared_ptr<SharedClientEnd> client = SharedClientEnd::attach(daemon->take_offer());
+    std::shared_ptr<SharedClientEnd> client = SharedClientEnd::attach(passed(*daemon));
 };
 
 // Waits for the daemon's event as an IoThread does.
@@ -72,8 +81,8 @@ BOOST_AUTO_TEST_CASE(bytes_arrive_in_both_directions) {
 BOOST_AUTO_TEST_CASE(the_daemon_does_not_use_the_memory_before_the_client_attaches_it) {
     auto daemon = SharedDaemonEnd::create();
     BOOST_TEST(!daemon->attached());
-    auto offer = daemon->take_offer();
-    BOOST_TEST_REQUIRE(offer.size() == 3);
+    auto offer = passed(*daemon);
+    daemon->close_offer();
     offer.pop_back();
     BOOST_TEST(SharedClientEnd::attach(std::move(offer)) == nullptr);
     BOOST_TEST(!daemon->attached());
@@ -87,32 +96,30 @@ BOOST_AUTO_TEST_CASE(other_descriptors_are_not_attached) {
 
 BOOST_AUTO_TEST_CASE(a_client_cannot_change_the_size_of_the_memory) {
     const auto daemon = SharedDaemonEnd::create();
-    const auto offer = daemon->take_offer();
-    BOOST_TEST(::ftruncate(offer[0].get(), 0) == -1);
+    const auto offer = daemon->offer();
+    BOOST_TEST(::ftruncate(offer[0], 0) == -1);
     BOOST_TEST(errno == EPERM);
-    BOOST_TEST(::ftruncate(offer[0].get(), 1 << 20) == -1);
-    BOOST_TEST((::fcntl(offer[0].get(), F_GET_SEALS) & F_SEAL_SEAL) != 0);
+    BOOST_TEST(::ftruncate(offer[0], 1 << 20) == -1);
+    BOOST_TEST((::fcntl(offer[0], F_GET_SEALS) & F_SEAL_SEAL) != 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_client_cannot_block_the_daemon_when_it_wakes_the_client) {
     Ends ends;
-    auto daemon = SharedDaemonEnd::create();
-    auto offer = daemon->take_offer();
-    const Descriptor poll(::fcntl(offer[1].get(), F_DUPFD_CLOEXEC, 0));
-    const Descriptor wakes(::fcntl(offer[2].get(), F_DUPFD_CLOEXEC, 0));
-    const auto client = SharedClientEnd::attach(std::move(offer));
-    client->always_wake();
-    // The client does everything that it can do to its descriptors.
-    BOOST_TEST(::fcntl(poll.get(), F_SETFL, 0) == 0);
-    BOOST_TEST(::fcntl(wakes.get(), F_SETFL, 0) == 0);
+    const auto [memory, wakes_client, wakes_daemon] = ends.daemon->offer();
+    ends.client->always_wake();
+    // The client does what it can to its descriptors: it makes them blocking, and fills the
+    // counters.
+    BOOST_TEST(::fcntl(wakes_client, F_SETFL, 0) == 0);
+    BOOST_TEST(::fcntl(wakes_daemon, F_SETFL, 0) == 0);
     constexpr std::uint64_t full = UINT64_MAX - 1;
-    BOOST_TEST(::write(poll.get(), &full, sizeof full) == -1);
-    BOOST_TEST(::write(wakes.get(), &full, sizeof full) == sizeof full);
+    constexpr std::uint64_t rest = full - UINT32_MAX;
+    BOOST_TEST(::write(wakes_client, &rest, sizeof rest) == sizeof rest);
+    BOOST_TEST(::write(wakes_daemon, &full, sizeof full) == sizeof full);
     for (int i = 0; i < 1000; ++i) {
-        BOOST_TEST_REQUIRE(daemon->send("x") == 1);
-        BOOST_TEST_REQUIRE(received(*daemon).empty());
+        BOOST_TEST_REQUIRE(ends.daemon->send("x") == 1);
+        BOOST_TEST_REQUIRE(received(*ends.daemon).empty());
     }
-    BOOST_TEST(received(*client) == std::string(1000, 'x'));
+    BOOST_TEST(received(*ends.client) == std::string(1000, 'x'));
 }
 
 BOOST_AUTO_TEST_CASE(a_waiting_client_is_woken) {

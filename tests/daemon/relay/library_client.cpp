@@ -3,8 +3,11 @@
 //     library_client SOCKET           Prints a line for each part that worked.
 //     library_client SOCKET repeat    For each line of its input, acquires and releases locks 50
 //                                     times, with two threads, and prints a line.
+//     library_client SOCKET large     Acquires 200 sets, whose names have 40 KB, and prints the
+//                                     longest time in milliseconds.
 //
 // Exits with 1 at the first failure.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <future>
@@ -12,6 +15,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <rocklock/database.hpp>
 
@@ -110,16 +114,37 @@ void repeat(rocklock::Session& ann, rocklock::Session& bob) {
     }
 }
 
+void acquire_large_sets(rocklock::Session& session) {
+    std::vector<rocklock::LockRequest> set;
+    for (int i = 0; i < 100; ++i) {
+        set.push_back({std::string(400, 'x') + std::to_string(i), rocklock::Mode::write});
+    }
+    auto longest = 0ms;
+    for (int i = 0; i < 200; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        auto held = value_of(session.acquire(set), "a set is acquired");
+        longest = std::max(longest, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                        std::chrono::steady_clock::now() - start));
+        value_of(held.release(), "the set is released");
+    }
+    std::cout << longest.count() << '\n';
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-    const bool repeats = count == 3 && std::string(words[2]) == "repeat";
-    require(count == 2 || repeats, "usage: library_client SOCKET [repeat]");
+    const std::string mode = count == 3 ? words[2] : "";
+    require(count == 2 || mode == "repeat" || mode == "large",
+            "usage: library_client SOCKET [repeat|large]");
     auto database = value_of(rocklock::Database::connect(words[1]), "the daemon is reached");
     auto ann = value_of(database.open_session("ann"), "a session is opened");
     auto bob = value_of(database.open_session("bob"), "another session is opened");
-    if (repeats) {
+    if (mode == "repeat") {
         repeat(ann, bob);
+        return 0;
+    }
+    if (mode == "large") {
+        acquire_large_sets(ann);
         return 0;
     }
     lock_and_wait(database, ann, bob);

@@ -141,6 +141,41 @@ class InMemory(Shared):
         with self.assertRaises(EOFError):
             client.receive()
 
+    def test_a_client_that_closes_its_sending_side_keeps_a_grant_that_it_reads(self):
+        for pause_s in (0, 0.3):
+            client = self.client()
+            client.send("Acquire", Principal="ann", Bound="none", LeaseMs=600000,
+                        Locks=[{"Resource": f"a{pause_s}", "Mode": "write"}])
+            time.sleep(pause_s)
+            client.socket.shutdown(1)
+            time.sleep(0.3)
+            self.assertEqual(client.receive()[0], REPLY)
+            client.close()
+            time.sleep(0.1)
+            self.assertIn(f"a{pause_s}", self.held())
+
+    def test_calls_before_the_end_of_the_socket_are_executed(self):
+        for i in range(20):
+            client = self.client()
+            client.send("Acquire", Principal="ann", Bound="none", LeaseMs=600000, RequestId=f"r{i}",
+                        Locks=[{"Resource": f"b{i}", "Mode": "write"}])
+            client.close()
+        wait_until(lambda: len(self.held()) == 20, "all are granted")
+
+    def test_a_client_attaches_the_memory_while_a_response_waits(self):
+        for i in range(400):
+            self.assertEqual(self.api_call("Acquire", Principal="ann", Bound="none", LeaseMs=600000,
+                                           Locks=[{"Resource": f"orders/{i}/{'x' * 800}", "Mode": "write"}]), 200)
+        for pause_s in (0, 0.0002, 0.001, 0.05):
+            client = self.client(shares=False)
+            self.assertTrue(client.share())
+            client.socket.sendall(client.next_call("ListLocks", Limit=400))
+            time.sleep(pause_s)
+            client.attach()
+            start = time.monotonic()
+            self.assertGreater(len(client.receive()[2]), 320000)
+            self.assertLess(time.monotonic() - start, 20)
+
     def test_a_waiting_call_ends_with_its_client(self):
         holder = self.client()
         lock = {"Principal": "ann", "Locks": [{"Resource": "a", "Mode": "write"}]}
@@ -220,11 +255,13 @@ class Hostile(Shared):
         with self.assertRaises(OSError) as refused:
             os.ftruncate(client.fds[0], 0)
         self.assertEqual(refused.exception.errno, errno.EPERM)
-        # Fills the counter of the descriptor that wakes the daemon, and makes both blocking.
+        # Makes the descriptors blocking, and fills their counters.
         for fd in client.fds[1:]:
             os.set_blocking(fd, True)
         os.write(client.wakes, struct.pack("<Q", 2**64 - 2))
+        os.write(client.woken, struct.pack("<Q", 2**64 - 2**32 - 1))
         client.put32(CLIENT_WAITS, 1)
+        client.socket.sendall(client.next_call("Ping"))
         other = self.client()
         for _ in range(100):
             other.send("Ping")
@@ -351,6 +388,17 @@ class Library(Sandbox):
             self.repeat()
             self.assertEqual(self.shared(), shared)
         self.end_client()
+
+    def test_calls_that_are_larger_than_the_queue_are_not_delayed(self):
+        self.state.mkdir(exist_ok=True)
+        self.serve("--memory")
+
+        def longest_s():
+            done = subprocess.run([os.environ["ROCKLOCK_LIBRARY_CLIENT"], self.socket, "large"], timeout=60,
+                                  capture_output=True, text=True, check=True)
+            return int(done.stdout) / 1000
+        # A client that misses a wake-up waits for a second.
+        self.assert_within(0.5, longest_s)
 
     def test_commands_with_few_calls_do_not_use_memory(self):
         self.state.mkdir(exist_ok=True)
