@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <utility>
 
 #include "daemon/api/traffic.hpp"
@@ -29,8 +30,16 @@ Result<std::unique_ptr<Log>> open_log(const ServerOptions& options) {
 constexpr int unshared_descriptors = 512;
 constexpr int descriptors_per_shared_connection = 8;
 
+// Returns true if the kernel ends a process for which no memory is left, when the process uses a
+// new page of shared memory (vm.overcommit_memory = 2).
+bool memory_can_run_out() {
+    std::ifstream setting("/proc/sys/vm/overcommit_memory");
+    int value = 0;
+    return setting >> value && value == 2;
+}
+
 void limit_connections(const ServerOptions& options, int descriptors, DaemonSetup& setup) {
-    if (options.shared_memory && options.relay.empty()) {
+    if (options.shared_memory && options.relay.empty() && !memory_can_run_out()) {
         const int beyond = std::max(descriptors - unshared_descriptors, 0);
         setup.max_shared_connections =
             std::min(options.max_connections, beyond / descriptors_per_shared_connection);

@@ -24,12 +24,13 @@ constexpr std::size_t state_bytes = 512;
 constexpr unsigned not_executable = 8;
 constexpr std::size_t mapped_bytes = state_bytes + call_bytes + response_bytes;
 
-// The first value of the counter that is decremented for each wake-up of the client.
-constexpr unsigned most_wake_ups = UINT32_MAX;
+// The counter that is decremented for each wake-up of the client. The daemon creates it with the
+// first value, and the client adds the second one, so that it suffices for all time.
+constexpr unsigned first_wake_ups = UINT32_MAX;
+constexpr std::uint64_t more_wake_ups = UINT64_MAX - 1 - UINT32_MAX;
 
-void add_one(int event) {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto size = ::write(event, &one, sizeof one);
+bool add(int event, std::uint64_t value) {
+    return ::write(event, &value, sizeof value) == sizeof value;
 }
 
 // Decrements the counter of an eventfd with EFD_SEMAPHORE, which wakes the processes that wait
@@ -140,7 +141,7 @@ SharedDaemonEnd::SharedDaemonEnd(Descriptor memory, std::unique_ptr<SharedMappin
       responses_(mapping_->state().responses, mapping_->responses()),
       memory_(std::move(memory)),
       woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      wakes_(::eventfd(most_wake_ups, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)) {}
+      wakes_(::eventfd(first_wake_ups, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)) {}
 
 bool SharedDaemonEnd::attached() const {
     return mapping_->state().attached.load(std::memory_order_relaxed) != 0;
@@ -175,7 +176,8 @@ std::shared_ptr<SharedClientEnd> SharedClientEnd::attach(std::vector<Descriptor>
     std::shared_ptr<SharedClientEnd> end(
         new SharedClientEnd(std::move(mapping), std::move(descriptors)));
     constexpr auto events = EPOLLOUT | EPOLLET;
-    if (!end->poll_ || !add_to_epoll(end->poll_.get(), end->woken_.get(), events, -1)) {
+    if (!end->poll_ || !add_to_epoll(end->poll_.get(), end->woken_.get(), events, -1) ||
+        !add(end->woken_.get(), more_wake_ups)) {
         return nullptr;
     }
     end->mapping_->state().attached.store(1);
@@ -226,6 +228,6 @@ void SharedClientEnd::always_wake() {
     mapping_->state().client_waits.store(1);
 }
 
-void SharedClientEnd::wake_daemon() const { add_one(wakes_.get()); }
+void SharedClientEnd::wake_daemon() const { add(wakes_.get(), 1); }
 
 }  // namespace rocklock
