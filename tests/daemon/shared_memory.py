@@ -43,6 +43,8 @@ class SharedClient:
         if self.fds:
             memory, self.woken, self.wakes = self.fds
             self.memory = mmap.mmap(memory, SIZE)
+            self.numbers = memoryview(self.memory).cast("Q")
+            self.flags = memoryview(self.memory).cast("I")
             self.epoll = select.epoll()
             self.epoll.register(self.woken, select.EPOLLOUT | select.EPOLLET)
             self.epoll.register(self.socket, select.EPOLLIN)
@@ -55,6 +57,8 @@ class SharedClient:
     def close(self):
         self.socket.close()
         if self.memory is not None:
+            self.numbers.release()
+            self.flags.release()
             self.memory.close()
             self.epoll.close()
         for fd in self.fds:
@@ -63,14 +67,16 @@ class SharedClient:
 
     # ---- The memory ----
 
+    # A memoryview reads and writes each number at once. struct.pack_into() clears the bytes first.
+
     def get(self, offset):
-        return struct.unpack_from("<Q", self.memory, offset)[0]
+        return self.numbers[offset // 8]
 
     def put(self, offset, value):
-        struct.pack_into("<Q", self.memory, offset, value)
+        self.numbers[offset // 8] = value
 
     def put32(self, offset, value):
-        struct.pack_into("<I", self.memory, offset, value)
+        self.flags[offset // 4] = value
 
     def wake(self):
         os.write(self.wakes, struct.pack("<Q", 1))
