@@ -264,10 +264,19 @@ BOOST_AUTO_TEST_CASE(that_are_invalid_are_refused_before_they_are_complete) {
     std::string long_one("\x01\0\0\x01", 4);
     bytes = long_one;
     BOOST_TEST((take_frame(bytes, max_call_frame_bytes).error().code == ErrorCode::limit_exceeded));
-    std::string kind("\0\0\0\x09\x06", 5);
+    std::string kind("\0\0\0\x09\x07", 5);
     bytes = kind;
     BOOST_TEST(
         (take_frame(bytes, max_call_frame_bytes).error().code == ErrorCode::invalid_argument));
+}
+
+BOOST_AUTO_TEST_CASE(that_ask_for_shared_memory_are_read) {
+    std::string written;
+    append_share(written);
+    BOOST_TEST(written == std::string("\0\0\0\x09\x06\0\0\0\0\0\0\0\0", 13));
+    std::string_view bytes = written;
+    const auto frame = take_frame(bytes, max_call_frame_bytes).value();
+    BOOST_TEST((frame && frame->kind == FrameKind::share && frame->body.empty()));
 }
 
 // docs/protocol.md documents these numbers.

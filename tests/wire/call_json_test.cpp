@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(of_each_kind_is_parsed_as_it_was_written) {
         {ListLocks{}, LockPage{{some_holder()}, "next"}},
         {ListSessions{}, SessionPage{{shown}, "next"}},
         {Ping{}, Pong{"1.2.3", 4, "/x", "durable", std::chrono::milliseconds{5},
-                      std::chrono::milliseconds{6}, "boot-1", true, "b", "a"}},
+                      std::chrono::milliseconds{6}, "boot-1", true, "b", "a", true}},
         {Backup{}, BackedUp{"/b", 2, 3}},
         {ListNodes{}, NodeList{{{"a", NodeRole::standby, "h:1", 2, WallTime{3ms}, "1.2.3"}}}},
         {HandOver{}, HandedOver{"a"}},
