@@ -84,14 +84,16 @@ BOOST_AUTO_TEST_CASE(the_daemon_does_not_use_the_memory_before_the_client_attach
     auto offer = passed(*daemon);
     daemon->close_offer();
     offer.pop_back();
-    BOOST_TEST(SharedClientEnd::attach(std::move(offer)) == nullptr);
+    const auto client = SharedClientEnd::attach(std::move(offer));
+    BOOST_TEST(client == nullptr);
     BOOST_TEST(!daemon->attached());
 }
 
 BOOST_AUTO_TEST_CASE(other_descriptors_are_not_attached) {
     std::vector<Descriptor> wrong;
     for (int i = 0; i < 3; ++i) wrong.emplace_back(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    BOOST_TEST(SharedClientEnd::attach(std::move(wrong)) == nullptr);
+    const auto client = SharedClientEnd::attach(std::move(wrong));
+    BOOST_TEST(client == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(a_client_cannot_change_the_size_of_the_memory) {
