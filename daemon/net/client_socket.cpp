@@ -31,11 +31,12 @@ ssize_t ClientSocket::receive_now(std::span<char> buffer) {
     if (!in_memory || !socket_read_) {
         const auto size = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (size > 0) return size;
-        // The client has written to the memory before it closed the socket.
+        // The client can have written to the memory since the check above, and then closed the
+        // socket.
         if (!has_input_in_memory()) return size;
         if (size < 0 && errno != EAGAIN && errno != EINTR) report_.note_error();
         if (!in_memory && size < 0) return size;
-        // All that the client has sent before it began to write to the memory was received.
+        // All bytes that the client has sent on the socket were received.
         socket_read_ = true;
     }
     return memory_->receive(buffer);

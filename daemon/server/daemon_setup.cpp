@@ -25,8 +25,9 @@ Result<std::unique_ptr<Log>> open_log(const ServerOptions& options) {
     return std::make_unique<Log>(options.log_format, options.live.log_level, std::move(file));
 }
 
-// Of the descriptors beyond the first `unshared_descriptors`, at most one of so many is used for a
-// connection with shared memory, so that enough descriptors are left for other connections.
+// The first `unshared_descriptors` of the available descriptors are kept for connections without
+// shared memory. One connection with shared memory is allowed for every
+// `descriptors_per_shared_connection` of the other descriptors.
 constexpr int unshared_descriptors = 512;
 constexpr int descriptors_per_shared_connection = 8;
 

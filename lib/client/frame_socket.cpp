@@ -147,9 +147,10 @@ ssize_t FrameReceiver::receive_bytes(int fd, std::span<char> buffer) {
         if (!in_memory || !socket_read_) {
             const auto size = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
             if (size > 0) return size;
-            // The daemon has written to the memory before it closed the socket.
+            // The daemon can have written to the memory since the check above, and then closed the
+            // socket.
             if (!memory_->has_input() || (!in_memory && size < 0)) return size;
-            // All that the daemon has sent before it began to write to the memory was received.
+            // All bytes that the daemon has sent on the socket were received.
             socket_read_ = true;
         }
         return memory_->receive(buffer);

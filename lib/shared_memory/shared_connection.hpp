@@ -21,9 +21,8 @@
 //       whatever the flag is (RWF_NOWAIT). A read makes an eventfd writable, so the client waits
 //       until the eventfd is writable. Each read decrements the counter by 1 (EFD_SEMAPHORE), which
 //       begins at 2^32 - 1; the client may increase it.
-//     - The daemon only watches the eventfd with which the client wakes it, edge-triggered. It
-//     never
-//       reads from it or writes to it.
+//     - The daemon only watches the eventfd with which the client wakes it. It never reads this
+//       eventfd, and never writes to it.
 #pragma once
 
 #include <sys/types.h>
@@ -32,7 +31,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>

@@ -118,7 +118,7 @@ class SharedClient:
         """Returns the next bytes of the daemon, if there are some. Raises EOFError if it has closed the connection."""
         in_memory = self.get(RESPONSES_WRITTEN) != self.get(RESPONSES_READ)
         if not in_memory or not self.socket_read:
-            # What the daemon has sent before it began to write to the memory.
+            # The daemon sends on the socket until it begins to write to the memory.
             self.socket.settimeout(0)
             try:
                 data = self.socket.recv(limit)

@@ -2,7 +2,6 @@
 #include "shared_memory/shared_connection.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -110,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_client_cannot_block_the_daemon_when_it_wakes_the_client) 
     const auto [memory, wakes_client, wakes_daemon] = ends.daemon->offer();
     ends.client->always_wake();
     // The client does what it can to its descriptors: it makes them blocking, and fills the
-    // counters. That of the first one is full since attach().
+    // counters. attach() has already filled the first one.
     BOOST_TEST(::fcntl(wakes_client, F_SETFL, 0) == 0);
     BOOST_TEST(::fcntl(wakes_daemon, F_SETFL, 0) == 0);
     constexpr std::uint64_t full = UINT64_MAX - 1;
