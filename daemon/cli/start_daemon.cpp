@@ -17,6 +17,7 @@
 #include "base/duration_text.hpp"
 #include "client/unix_socket.hpp"
 #include "daemon/cli/settings.hpp"
+#include "shared_memory/descriptor.hpp"
 
 namespace rocklock {
 namespace {
@@ -34,22 +35,6 @@ Error cannot_start(const Error& why) {
 Error cannot_start(const std::string& why) {
     return cannot_start(Error(ErrorCode::unreachable, why));
 }
-
-class Descriptor {
-public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() { close(); }
-    int get() const { return fd_; }
-    void close() {
-        if (fd_ >= 0) ::close(fd_);
-        fd_ = -1;
-    }
-
-private:
-    int fd_;
-};
 
 // Returns the path of this program. If its file was replaced by that of another version while it
 // runs, returns the path of the new file; if the file was deleted, a path that still starts it.
