@@ -10,12 +10,17 @@
 #include <thread>
 #include <tuple>
 #include <utility>
+#include <vector>
+
+#include <rocklock/database.hpp>
+#include <rocklock/lock.hpp>
 
 #include "base/duration_text.hpp"
 #include "base/jains_index.hpp"
 #include "daemon/cli/exit_status.hpp"
 #include "daemon/cli/text_table.hpp"
 #include "daemon/cli/verbs.hpp"
+#include "service/process_id.hpp"
 #include "wire/json/json_writer.hpp"
 
 namespace rocklock {
@@ -75,12 +80,13 @@ private:
 
 // Runs one client: acquires and releases until `over` is set, at least once. Returns the wait of
 // each acquire.
-Result<std::vector<microseconds>> work(LockConnection& manager, const std::string& resource,
+Result<std::vector<microseconds>> work(LockService& manager, const std::string& resource,
                                        std::latch& ready, const std::atomic<bool>& over) {
     OpenSession open;
     open.principal = "rocklock bench";
     open.bound = Bound::process;
-    const auto session = manager.ask<SessionInfo>(Call{open, {}, {}});
+    if (const auto self = find_process(::getpid())) open.processes = {*self};
+    const auto session = manager.ask(std::move(open));
     ready.arrive_and_wait();
     if (!session) return session.error();
     std::vector<microseconds> waits;
@@ -90,16 +96,15 @@ Result<std::vector<microseconds>> work(LockConnection& manager, const std::strin
         acquire.patience = no_limit;
         LockRequest lock;
         lock.resource = resource;
-        acquire.locks = {lock};
+        acquire.locks = {std::move(lock)};
         const auto start = steady_clock::now();
-        const auto grant = manager.ask<Grant>(Call{std::move(acquire), session->secret, {}});
+        const auto grant = manager.ask(std::move(acquire));
         if (!grant) return grant.error();
         waits.push_back(std::chrono::duration_cast<microseconds>(steady_clock::now() - start));
-        const auto released =
-            manager.ask<Released>(Call{Release{session->id, grant->id}, session->secret, {}});
+        const auto released = manager.ask(Release{session->id, grant->id});
         if (!released) return released.error();
     } while (!over);
-    std::ignore = manager.ask<ClosedSession>(Call{CloseSession{session->id}, session->secret, {}});
+    std::ignore = manager.ask(CloseSession{session->id});
     return waits;
 }
 
@@ -133,20 +138,40 @@ Result<Plan> plan_of(const Arguments& arguments) {
     return plan;
 }
 
-// Returns a manager for each client: with --db the same one for all, otherwise a connection each.
-Result<std::vector<std::shared_ptr<LockConnection>>> managers_of(const Arguments& arguments,
-                                                                 int clients) {
+// The lock managers of the clients: with --db the same one for all, otherwise a connection of the
+// client library for each.
+class Managers {
+public:
+    static Result<Managers> open(const Arguments& arguments, int clients);
+    LockService& of(int client) {
+        auto* const embedded = first_->service();
+        return embedded != nullptr ? *embedded
+                                   : connections_[static_cast<std::size_t>(client)].service();
+    }
+
+private:
+    explicit Managers(std::unique_ptr<LockConnection> first) : first_(std::move(first)) {}
+
+    std::unique_ptr<LockConnection> first_;
+    std::vector<Database> connections_;
+};
+
+Result<Managers> Managers::open(const Arguments& arguments, int clients) {
     const auto settings = Settings::load(arguments);
     if (!settings) return settings.error();
-    std::vector<std::shared_ptr<LockConnection>> managers;
-    while (static_cast<int>(managers.size()) < clients) {
-        if (arguments.has("db") && !managers.empty()) {
-            managers.push_back(managers.front());
-            continue;
-        }
-        auto manager = open_manager(arguments, *settings, milliseconds{0});
-        if (!manager) return manager.error();
-        managers.push_back(*std::move(manager));
+    auto first = open_manager(arguments, *settings, milliseconds{0});
+    if (!first) return std::move(first).error();
+    Managers managers(*std::move(first));
+    if (managers.first_->service() != nullptr) return managers;
+    // Starts the daemon if necessary, and reports the usual errors.
+    const auto pong = managers.first_->ask<Pong>(Call{Ping{}, {}, {}});
+    if (!pong) return pong.error();
+    ConnectOptions options;
+    options.background = false;
+    for (int i = 0; i < clients; ++i) {
+        auto connection = Database::connect(managers.first_->socket(), options);
+        if (!connection) return std::move(connection).error();
+        managers.connections_.push_back(*std::move(connection));
     }
     return managers;
 }
@@ -201,7 +226,7 @@ void print_result(const Plan& plan, const Tally& tally, steady_clock::duration t
 int bench_verb(const Arguments& arguments) {
     const auto plan = plan_of(arguments);
     if (!plan) return fail(plan.error());
-    const auto managers = managers_of(arguments, plan->clients);
+    auto managers = Managers::open(arguments, plan->clients);
     if (!managers) return fail(managers.error());
     // A name that only this process uses, so that the benchmark does not block other locks.
     const auto base = "rocklock-bench/" + std::to_string(::getpid());
@@ -212,7 +237,7 @@ int bench_verb(const Arguments& arguments) {
     for (int i = 0; i < plan->clients; ++i) {
         threads.emplace_back([&, i] {
             const auto resource = plan->same ? base : base + "/" + std::to_string(i);
-            auto waits = work(*(*managers)[static_cast<std::size_t>(i)], resource, ready, over);
+            auto waits = work(managers->of(i), resource, ready, over);
             if (waits) {
                 tally.add(*std::move(waits));
             } else {

@@ -97,6 +97,7 @@ public:
     std::unique_ptr<LockConnection> reconnected() const override {
         return make_daemon_manager(options_);
     }
+    LockService* service() override { return nullptr; }
 
 private:
     Result<Reply> attempt(const Call& call, const CallLimits& limits);

@@ -41,6 +41,7 @@ public:
     Result<Reply> call(Call call, const CallLimits& limits) override;
     std::string socket() const override { return {}; }
     std::unique_ptr<LockConnection> reconnected() const override { return nullptr; }
+    LockService* service() override { return &database_.service(); }
 
 private:
     void end_orphans();

@@ -40,6 +40,9 @@ public:
     // an embedded store.
     virtual std::unique_ptr<LockConnection> reconnected() const = 0;
 
+    // Returns the lock manager of an embedded store, or null for a daemon.
+    virtual LockService* service() = 0;
+
     // As call(), but returns the reply as a T. Returns io_error if the reply has another type.
     template <typename T>
     Result<T> ask(Call request, const CallLimits& limits = {}) {
