@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/client.hpp"
 #include "daemon/rocklock_client.hpp"
 #include "daemon/server.hpp"
 #include "daemon/table_client.hpp"
@@ -124,6 +126,34 @@ void count_locks(const Server& server, Counter& counter, const Options& options,
     }
 }
 
+// Counts the calls of both kinds together, because a client of HTTP holds at most one lock.
+void count_locks_over_http(const Server& server, Counter& counter, const Options& options,
+                           std::vector<Count>& counts) {
+    std::vector<std::unique_ptr<LockClient>> clients;
+    for (std::size_t i = 0; i < options.clients; ++i) {
+        clients.push_back(rocklock_http_client(server.connect_soon(Way::socket)));
+    }
+    const auto ignore = [](LockClient& /*client*/, std::size_t /*i*/, std::size_t /*round*/) {};
+    for (const bool counted : {false, true}) {
+        counter.take();
+        for (std::size_t round = 0; round < options.rounds; ++round) {
+            const auto acquire = [round](LockClient& client, std::size_t i, std::size_t /*one*/) {
+                client.ask(name_of(i, round), false);
+            };
+            const auto release = [round](LockClient& client, std::size_t i, std::size_t /*one*/) {
+                client.give_back(name_of(i, round));
+            };
+            in_rounds(clients, 1, acquire, ignore);
+            in_rounds(clients, 1, release, ignore);
+        }
+        const auto pairs = counter.take();
+        if (counted) {
+            counts.push_back({"acquire and release over HTTP, each",
+                              pairs / (2 * options.clients * options.rounds)});
+        }
+    }
+}
+
 std::string put(const std::string& name) {
     return R"({"TableName":"bench","Item":{"id":{"S":")" + name +
            R"("},"holder":{"S":"billing-worker-3"},"expired_at":{"N":"1795284000"},)"
@@ -163,7 +193,12 @@ void count_items(const Server& server, Counter& counter, const Options& options,
     }
 }
 
-std::vector<Count> count(const Options& options) {
+using Measure = void (*)(const Server& server, Counter& counter, const Options& options,
+                         std::vector<Count>& counts);
+
+// Starts a daemon under callgrind, and counts the instructions of some calls.
+void count_with_daemon(const Options& options, std::initializer_list<Measure> measures,
+                       std::vector<Count>& counts) {
     const Folder folder(std::filesystem::temp_directory_path().string());
     const std::filesystem::path directory = folder.path();
     const auto out = directory / "out";
@@ -185,9 +220,18 @@ std::vector<Count> count(const Options& options) {
     const Server server(daemon);
     if (!server.why_not().empty()) give_up("the daemon did not start: " + server.why_not());
     Counter counter(server, out);
+    for (const Measure measure : measures) measure(server, counter, options, counts);
+        std::system(("rm -rf /tmp/lead/cgh; mkdir -p /tmp/lead/cgh; cp " + out.string() +
+                     "* /tmp/lead/cgh/")
+                        .c_str());
+}
+
+// The locks over HTTP have a daemon of their own, because the daemon removes the records of ended
+// grants later, in the time of other calls.
+std::vector<Count> count(const Options& options) {
     std::vector<Count> counts;
-    count_locks(server, counter, options, counts);
-    count_items(server, counter, options, counts);
+    count_with_daemon(options, {count_locks, count_items}, counts);
+    count_with_daemon(options, {count_locks_over_http}, counts);
     return counts;
 }
 

@@ -25,41 +25,56 @@ constexpr std::size_t text_size(std::size_t bytes) { return (bytes * 4 + 2) / 3;
 }  // namespace
 
 std::string base64url_encode(std::span<const std::uint8_t> bytes) {
-    std::string text;
-    text.reserve(text_size(bytes.size()));
-    std::uint32_t bits = 0;
-    unsigned count = 0;
-    for (const std::uint8_t byte : bytes) {
-        bits = bits << 8 | byte;
-        count += 8;
-        while (count >= 6) {
-            count -= 6;
-            text.push_back(url_alphabet[bits >> count & 0x3F]);
+    std::string text(text_size(bytes.size()), '\0');
+    auto out = text.begin();
+    // Writes the highest `count` characters of 24 bits.
+    const auto put = [&](std::uint32_t bits, unsigned count) {
+        for (unsigned shift = 18; count > 0; --count, shift -= 6) {
+            *out++ = url_alphabet[bits >> shift & 0x3F];
         }
+    };
+    std::size_t i = 0;
+    for (; i + 3 <= bytes.size(); i += 3) {
+        put(std::uint32_t{bytes[i]} << 16 | std::uint32_t{bytes[i + 1]} << 8 | bytes[i + 2], 4);
     }
-    if (count > 0) text.push_back(url_alphabet[bits << (6 - count) & 0x3F]);
+    const auto left = bytes.size() - i;
+    if (left == 1) put(std::uint32_t{bytes[i]} << 16, 2);
+    if (left == 2) put(std::uint32_t{bytes[i]} << 16 | std::uint32_t{bytes[i + 1]} << 8, 3);
     return text;
 }
 
 bool base64url_decode(std::string_view text, std::span<std::uint8_t> bytes) {
     if (text.size() != text_size(bytes.size())) return false;
-    std::uint32_t bits = 0;
-    unsigned count = 0;
     // Has the highest bit of a byte set if any character is invalid.
     std::uint32_t faults = 0;
-    auto out = bytes.begin();
-    for (const char character : text) {
-        const std::uint32_t value = url_values[static_cast<std::uint8_t>(character)];
+    const auto value_at = [&](std::size_t at) {
+        const std::uint32_t value = url_values[static_cast<std::uint8_t>(text[at])];
         faults |= value;
-        bits = bits << 6 | value;
-        count += 6;
-        if (count >= 8) {
-            count -= 8;
-            *out++ = static_cast<std::uint8_t>(bits >> count & 0xFF);
-        }
+        return value;
+    };
+    auto out = bytes.begin();
+    std::size_t i = 0;
+    for (; i + 4 <= text.size(); i += 4) {
+        const auto bits = value_at(i) << 18 | value_at(i + 1) << 12 | value_at(i + 2) << 6 |
+                          value_at(i + 3);
+        *out++ = static_cast<std::uint8_t>(bits >> 16 & 0xFF);
+        *out++ = static_cast<std::uint8_t>(bits >> 8 & 0xFF);
+        *out++ = static_cast<std::uint8_t>(bits & 0xFF);
+    }
+    // Two or three characters are left, or none. The last one has unused bits.
+    std::uint32_t unused = 0;
+    if (const auto left = text.size() - i; left == 2) {
+        const auto bits = value_at(i) << 6 | value_at(i + 1);
+        *out++ = static_cast<std::uint8_t>(bits >> 4 & 0xFF);
+        unused = bits & 0xF;
+    } else if (left == 3) {
+        const auto bits = value_at(i) << 12 | value_at(i + 1) << 6 | value_at(i + 2);
+        *out++ = static_cast<std::uint8_t>(bits >> 10 & 0xFF);
+        *out++ = static_cast<std::uint8_t>(bits >> 2 & 0xFF);
+        unused = bits & 0x3;
     }
     ROCKLOCK_ASSERT(out == bytes.end());
-    return (faults & 0x80U) == 0 && (bits & ((1U << count) - 1)) == 0;
+    return (faults & 0x80U) == 0 && unused == 0;
 }
 
 }  // namespace rocklock

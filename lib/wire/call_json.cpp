@@ -20,6 +20,7 @@
 #include "wire/draft_json.hpp"
 #include "wire/error_names.hpp"
 #include "wire/json/json_writer.hpp"
+#include "wire/json/lock_body.hpp"
 #include "wire/json_body.hpp"
 #include "wire/json_reader.hpp"
 #include "wire/lock_members.hpp"
@@ -170,7 +171,26 @@ Result<Reply> reply_of(std::string_view json, bool* is_foreign) {
 
 }  // namespace
 
+namespace {
+
+template <typename Body>
+bool read_usual(Call& call, std::string_view json) {
+    if (!std::holds_alternative<Body>(call.body)) return false;
+    Body body;
+    Secret secret;
+    if (!read_usual_body(json, body, secret)) return false;
+    call.body = std::move(body);
+    call.secret = secret;
+    return true;
+}
+
+}  // namespace
+
 Result<Call> read_call(Call empty, std::string_view json) {
+    if (read_usual<Acquire>(empty, json) || read_usual<Release>(empty, json) ||
+        read_usual<RenewSession>(empty, json)) {
+        return empty;
+    }
     FirstProblem problem;
     with_request(json, problem, [&](const boost::json::object& object) {
         JsonReader reader(object, "", true, problem);

@@ -2,64 +2,22 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "item/attribute_map_access.hpp"
-#include "wire/json/eight_bytes.hpp"
+#include "wire/json/plain_json.hpp"
 
 namespace rocklock {
 namespace {
 
-// Reads JSON from the front of a text. Each function returns false if the text is not as described
-// in the header.
-class PlainReader {
+// Reads attributes and their values. Each function returns false if the text is not as described in
+// the header.
+class ItemReader : public PlainJsonReader {
 public:
-    explicit PlainReader(std::string_view text)
-        : at_(text.data()), end_(text.data() + text.size()) {}
-
-    bool done() {
-        skip_spaces();
-        return at_ == end_;
-    }
-
-    // Reads an object. Calls `member` with each key; it must read the value.
-    template <typename Member>
-    bool object(const Member& member) {
-        if (!take('{')) return false;
-        if (take('}')) return true;
-        do {
-            std::string_view key;
-            if (!string(key) || !take(':') || !member(key)) return false;
-        } while (take(','));
-        return take('}');
-    }
-
-    bool string(std::string_view& text) {
-        if (!take('"')) return false;
-        const char* const begin = at_;
-        for (; end_ - at_ >= step; at_ += step) {
-            if (const auto special = special_bits(eight_bytes::load(at_)); special != 0) {
-                if constexpr (std::endian::native == std::endian::little) {
-                    at_ += std::countr_zero(special) / 8;
-                }
-                break;
-            }
-        }
-        while (at_ != end_ && is_plain(*at_)) ++at_;
-        text = {begin, static_cast<std::size_t>(at_ - begin)};
-        return at_ != end_ && *at_++ == '"';
-    }
-
-    bool truth(bool& value) {
-        skip_spaces();
-        value = at_ != end_ && *at_ == 't';
-        return literal(value ? "true" : "false");
-    }
+    using PlainJsonReader::PlainJsonReader;
 
     bool attributes(AttributeMap& map) { return attributes(map, max_levels); }
 
@@ -75,29 +33,11 @@ private:
         return read && put_in_order(attributes);
     }
 
-    static constexpr std::ptrdiff_t step = 8;
     static constexpr std::size_t usual_attributes = 8;
     // The time to sort more attributes would grow with the square of their number.
     static constexpr std::size_t max_attributes = 64;
     // Deeper values are rare.
     static constexpr std::size_t max_levels = 8;
-
-    static constexpr bool is_space(char byte) {
-        return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
-    }
-
-    // Returns whether the byte is an ASCII character that stands for itself in a string.
-    static constexpr bool is_plain(char byte) {
-        const auto code = static_cast<unsigned char>(byte);
-        return code >= 0x20 && code < 0x80 && byte != '"' && byte != '\\';
-    }
-
-    // Returns 0 if all bytes are plain. Otherwise, the lowest bit that is set is in the first byte
-    // that is not plain.
-    static constexpr std::uint64_t special_bits(std::uint64_t bytes) {
-        using namespace eight_bytes;
-        return (bytes | below(bytes, 0x20) | equal(bytes, '"') | equal(bytes, '\\')) & high_bits;
-    }
 
     // Sorts the attributes by name. Returns false if a name occurs twice, or if there are too many
     // attributes.
@@ -125,28 +65,6 @@ private:
             sorted.push_back(std::move(*order[i]));
         }
         attributes = std::move(sorted);
-        return true;
-    }
-
-    void skip_spaces() {
-        while (at_ != end_ && is_space(*at_)) ++at_;
-    }
-
-    // Takes this byte, after any spaces.
-    bool take(char wanted) {
-        if (at_ == end_ || *at_ != wanted) {
-            skip_spaces();
-            if (at_ == end_ || *at_ != wanted) return false;
-        }
-        ++at_;
-        return true;
-    }
-
-    bool literal(std::string_view wanted) {
-        skip_spaces();
-        const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
-        if (!rest.starts_with(wanted)) return false;
-        at_ += wanted.size();
         return true;
     }
 
@@ -192,16 +110,8 @@ private:
     }
 
     bool list(AttributeList& list, std::size_t levels) {
-        if (!take('[')) return false;
-        if (take(']')) return true;
-        do {
-            if (!value(list.emplace_back(), levels)) return false;
-        } while (take(','));
-        return take(']');
+        return array([&] { return value(list.emplace_back(), levels); });
     }
-
-    const char* at_;
-    const char* const end_;
 };
 
 bool is_usual_table_name(std::string_view name) {
@@ -218,7 +128,7 @@ bool is_usual_table_name(std::string_view name) {
 std::optional<ItemBody> read_usual_item_body(std::string_view body, std::string_view attributes_key,
                                              bool may_be_consistent) {
     std::optional<ItemBody> read(std::in_place);
-    PlainReader reader(body);
+    ItemReader reader(body);
     bool has_table = false;
     bool has_attributes = false;
     bool has_consistent = false;

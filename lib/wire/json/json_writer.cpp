@@ -56,12 +56,6 @@ bool is_plain_text(std::string_view text) {
 
 }  // namespace
 
-void JsonWriter::key(std::string_view name) {
-    quote(name, true);
-    append(':');
-    comma_ = false;
-}
-
 void JsonWriter::foreign_key(std::string_view name) {
     quote(name, is_plain_text(name));
     append(':');

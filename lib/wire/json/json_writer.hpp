@@ -10,7 +10,6 @@
 // begin.
 #pragma once
 
-#include <array>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
@@ -33,8 +32,17 @@ public:
     void begin_array() { open('['); }
     void end_array() { close(']'); }
 
-    // Writes a name that needs no escapes, such as a name of the protocol.
-    void key(std::string_view name);
+    // Writes a name that needs no escapes, such as a name of the protocol. Defined here because
+    // compilers then copy constant names without a call.
+    void key(std::string_view name) {
+        char* end = room(name.size() + (comma_ ? 4 : 3));
+        if (comma_) *end++ = ',';
+        *end++ = '"';
+        std::memcpy(end, name.data(), name.size());
+        end[name.size()] = '"';
+        end[name.size() + 1] = ':';
+        comma_ = false;
+    }
     // Writes any name, with escapes.
     void foreign_key(std::string_view name);
 
@@ -44,10 +52,11 @@ public:
     void base64_string(std::string_view bytes);
     template <std::integral Number>
     void number(Number value) {
-        std::array<char, 24> digits;
-        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+        constexpr std::size_t max_digits = 24;
         separate();
-        append({digits.data(), static_cast<std::size_t>(end - digits.data())});
+        char* const begin = room(max_digits);
+        const char* const end = std::to_chars(begin, begin + max_digits, value).ptr;
+        used_ -= max_digits - static_cast<std::size_t>(end - begin);
     }
     // Always writes a decimal point, as in 2.0 and 0.5.
     void number(double value);
@@ -64,7 +73,7 @@ public:
 
 private:
     // Most responses have at most this number of bytes.
-    static constexpr std::size_t usual_bytes = 256;
+    static constexpr std::size_t usual_bytes = 512;
 
     // Returns space for this number of bytes at the end of the text.
     char* room(std::size_t size) {
