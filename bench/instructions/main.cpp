@@ -221,9 +221,9 @@ void count_with_daemon(const Options& options, std::initializer_list<Measure> me
     if (!server.why_not().empty()) give_up("the daemon did not start: " + server.why_not());
     Counter counter(server, out);
     for (const Measure measure : measures) measure(server, counter, options, counts);
-        std::system(("rm -rf /tmp/lead/cgh; mkdir -p /tmp/lead/cgh; cp " + out.string() +
-                     "* /tmp/lead/cgh/")
-                        .c_str());
+    std::system(
+        ("rm -rf /tmp/lead/cgh; mkdir -p /tmp/lead/cgh; cp " + out.string() + "* /tmp/lead/cgh/")
+            .c_str());
 }
 
 // The locks over HTTP have a daemon of their own, because the daemon removes the records of ended

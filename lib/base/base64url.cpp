@@ -55,8 +55,8 @@ bool base64url_decode(std::string_view text, std::span<std::uint8_t> bytes) {
     auto out = bytes.begin();
     std::size_t i = 0;
     for (; i + 4 <= text.size(); i += 4) {
-        const auto bits = value_at(i) << 18 | value_at(i + 1) << 12 | value_at(i + 2) << 6 |
-                          value_at(i + 3);
+        const auto bits =
+            value_at(i) << 18 | value_at(i + 1) << 12 | value_at(i + 2) << 6 | value_at(i + 3);
         *out++ = static_cast<std::uint8_t>(bits >> 16 & 0xFF);
         *out++ = static_cast<std::uint8_t>(bits >> 8 & 0xFF);
         *out++ = static_cast<std::uint8_t>(bits & 0xFF);

@@ -213,6 +213,33 @@ BOOST_AUTO_TEST_CASE(are_cleaned_up_at_their_deadlines_and_not_before) {
     BOOST_CHECK(!lender.manager->audit_invariants());
 }
 
+// One tick does not clean up all of them, so it also ends within a group of sessions.
+BOOST_AUTO_TEST_CASE(are_cleaned_up_in_several_ticks_if_they_have_many_locks) {
+    constexpr std::size_t sessions = 300;
+    constexpr std::size_t locks = 7;
+    Lender lender;
+    for (std::size_t i = 0; i < sessions; ++i) {
+        const auto name = "a" + std::to_string(i);
+        const SessionId session = lender.lend(name).session;
+        for (std::size_t lock = 1; lock < locks; ++lock) {
+            lender.lend(name + "/" + std::to_string(lock), session);
+        }
+    }
+    lender.clock.advance(std::chrono::seconds{1});
+    std::uint64_t before = 0;
+    int ticks = 0;
+    while (before < sessions * locks) {
+        lender.manager->tick();
+        const auto expired = lender.manager->statistics().expired;
+        BOOST_REQUIRE_GT(expired, before);
+        BOOST_REQUIRE(!lender.manager->audit_invariants());
+        before = expired;
+        ++ticks;
+    }
+    BOOST_CHECK_GT(ticks, 1);
+    BOOST_CHECK(lender.manager->sessions("").value().empty());
+}
+
 // The table does not check a session more often because the session renews itself.
 BOOST_AUTO_TEST_CASE(are_left_alone_when_they_were_renewed) {
     Lender lender;

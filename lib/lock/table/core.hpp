@@ -8,6 +8,7 @@
 //     give_back.cpp      gives back grants whose responses were lost
 //     conflicts.cpp      finds conflicts of a request; only reads
 //     wait.cpp           queues, the choice of the next waiter to be served, and timeouts
+//     sweep.cpp          cleans up what has ended by time; searches for overlooked waiters
 //     deadlock.cpp       the wait-for graph
 //     end.cpp            release, convert, transfer, break, and the end of a grant
 //     steal.cpp          steals, and the answers of holders to them
@@ -390,6 +391,8 @@ struct LockTable::Core {
     void serve_time(std::size_t budget);
     void sweep(std::size_t budget);
     void sweep_sessions(std::size_t budget);
+    std::size_t sweep_session(Session& session, std::size_t& early);
+    void load_together(std::span<Session* const> group) const;
     // Executes one step of the search that Tick::search requests: finds, counts and serves waiters
     // that should have been granted before.
     void search();

@@ -34,16 +34,6 @@ using lock_model::WaitLock;
 
 namespace {
 
-// The number of waits that one step of the search examines. Other events are processed between the
-// steps.
-constexpr std::size_t searched_a_step = 512;
-// The timer of a session fires early by less than this; see arm_session().
-constexpr std::chrono::milliseconds max_lead{4};
-// A sweep sets at most this number of timers that have fired early to their exact times. The others
-// keep their order, and the sweep examines them again after `early_pause`.
-constexpr std::size_t max_early = 64;
-constexpr std::chrono::microseconds early_pause{250};
-
 // Returns the mode that is requested of the held resource, or of a resource above or below it.
 Mode wanted_mode(std::span<const RequestedLock> requested, const Hold& hold) {
     const std::string_view held = hold.resource()->name();
@@ -522,63 +512,6 @@ void LockTable::Core::serve_time(std::size_t budget) {
         serving.add_wait(wait);
     }
     time_out_notice_waits();
-}
-
-void LockTable::Core::sweep(std::size_t budget) {
-    std::size_t left = budget;
-    while (left > 0 && sessions.has_ending())
-        left -= std::min(left, clean(sessions.last_ending(), left));
-    while (left > 0 && !timers.grants.empty() && timers.grants.top().at <= now.boot) {
-        auto& grant = *static_cast<Grant*>(timers.grants.top().owner);
-        ROCKLOCK_ASSERT(&grant.extra()->timer == &timers.grants.top());
-        end_grant(grant, ending_of(grant));
-        need(Durability::durable);
-        --left;
-    }
-    sweep_sessions(left);
-}
-
-void LockTable::Core::sweep_sessions(std::size_t budget) {
-    std::size_t early = 0;
-    while (budget > 0 && !timers.sessions.empty() && timers.next_session() <= now.boot) {
-        Timer& timer = timers.sessions.top();
-        auto& session = *static_cast<Session*>(timer.owner);
-        ROCKLOCK_ASSERT(&session.timer == &timer && !session.ended);
-        if (session.deadline <= now.boot) {
-            ++counts.sessions_expired;
-            need(Durability::durable);
-            budget -= std::min<std::size_t>(budget, session.grants + 1);
-            end_session(session, {Outcome::expired, {}, {}, wall_of(session.deadline)});
-            continue;
-        }
-        --budget;
-        if (warning_time(session) <= now.boot) budget -= std::min(budget, warn(session));
-        const BootTime due = warning_time(session);
-        if (due - now.boot > max_lead) {
-            arm_session(session);
-        } else if (++early <= max_early) {
-            timers.sessions.set(timer, due);
-        } else {
-            timers.sweeps_from = now.boot + early_pause;
-        }
-    }
-}
-
-void LockTable::Core::search() {
-    serve_queues();
-    // Do not search while ended grants have not been cleaned up or timers are due. A waiter that
-    // can be granted because of them is not a find: it will be served when they are handled.
-    if (sessions.has_ending()) return;
-    if (!timers.waits.empty() && timers.waits.top().at <= now.boot) return;
-    Wait* wait = waits.search_from();
-    for (std::size_t left = searched_a_step; left > 0 && wait != nullptr; --left) {
-        if (!find_conflicts(*wait).blocked) {
-            ++counts.sweep_finds;
-            serving.add_wait(*wait);
-        }
-        wait = wait->younger;
-    }
-    waits.continue_search_at(wait);
 }
 
 }  // namespace rocklock
