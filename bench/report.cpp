@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -9,38 +10,63 @@
 
 namespace rocklock::bench {
 
+namespace {
+
+// Reads a number that is greater than 0. Returns 0 if the text is not such a number.
+double positive(const char* text) {
+    char* end = nullptr;
+    const double value = std::strtod(text, &end);
+    return end != text && *end == '\0' && value > 0 && value < 1e9 ? value : 0;
+}
+
+}  // namespace
+
 CommonOptions read_arguments(int argc, char** argv, const std::string& own_usage,
                              const OwnArgument& own) {
-    const auto usage = [&] {
-        const auto name = std::filesystem::path(argv[0]).filename().string();
-        std::cerr << "usage: " << name
-                  << " [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR] "
-                     "[--only WORD]"
-                  << (own_usage.empty() ? "" : " " + own_usage) << "\n";
+    const auto name = std::filesystem::path(argv[0]).filename().string();
+    const auto print_usage = [&](std::ostream& out) {
+        out << "usage: " << name << (own_usage.empty() ? "" : " " + own_usage)
+            << " [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR] [--only WORD]\n";
+    };
+    const auto refuse = [&](const std::string& why) {
+        std::cerr << name << ": " << why << '\n';
+        print_usage(std::cerr);
         std::exit(2);
     };
     CommonOptions options;
     options.directory = std::filesystem::temp_directory_path().string();
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
-        const NextValue value = [&] { return ++i < argc ? argv[i] : (usage(), ""); };
-        if (word == "--quick") {
+        const NextValue value = [&] {
+            if (i + 1 == argc) refuse("a value must follow " + std::string(word));
+            return argv[++i];
+        };
+        const auto number = [&] {
+            const char* const text = value();
+            const double given = positive(text);
+            if (given == 0) refuse(std::string(word) + " is '" + text + "'; give a number above 0");
+            return given;
+        };
+        if (word == "--help" || word == "-h") {
+            print_usage(std::cout);
+            std::exit(0);
+        } else if (word == "--quick") {
             options.quick = true;
             options.rounds = 1;
             options.duration = std::chrono::milliseconds{20};
         } else if (word == "--json") {
             options.json = true;
         } else if (word == "--rounds") {
-            options.rounds = std::max<std::size_t>(std::strtoull(value(), nullptr, 10), 1);
+            options.rounds = std::max<std::size_t>(static_cast<std::size_t>(number()), 1);
         } else if (word == "--seconds") {
-            options.duration =
-                std::chrono::milliseconds{static_cast<int>(std::strtod(value(), nullptr) * 1000)};
+            const auto milliseconds = static_cast<std::int64_t>(number() * 1000);
+            options.duration = std::chrono::milliseconds{std::max<std::int64_t>(milliseconds, 1)};
         } else if (word == "--directory") {
             options.directory = value();
         } else if (word == "--only") {
             options.only = value();
         } else if (!own || !own(word, value)) {
-            usage();
+            refuse("unknown argument '" + std::string(word) + "'");
         }
     }
     return options;

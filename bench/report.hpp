@@ -31,8 +31,9 @@ using NextValue = std::function<const char*()>;
 // Handles an argument that is not common to all programs. Returns false if the argument is unknown.
 using OwnArgument = std::function<bool(std::string_view word, const NextValue& value)>;
 
-// Parses the arguments. If they are wrong, prints the usage and ends the program. `own_usage`
-// describes the additional arguments of this program.
+// Parses the arguments. If they are wrong, prints the reason and the usage, and ends the program
+// with status 2. With --help, prints the usage and ends the program. `own_usage` describes the
+// additional arguments of this program.
 CommonOptions read_arguments(int argc, char** argv, const std::string& own_usage = {},
                              const OwnArgument& own = {});
 

@@ -2,7 +2,7 @@
 // commonly used for locks. Servers that are not installed are left out.
 //
 //     bench_daemon PROGRAM [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR]
-//                  [--only WORD] [--threads N] [--dynalite PROGRAM] [--dynamodb-local FOLDER]
+//                  [--only WORD] [--threads N] [--dynalite PROGRAM] [--dynamodb-local DIR]
 //
 // A pair is one acquire and one release of a free resource. Each client has its own connection and
 // sends its next request when it receives a response. `--threads` sets the number of threads that
@@ -23,6 +23,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,7 @@
 #include "daemon/server.hpp"
 #include "daemon/table_work.hpp"
 #include "measure.hpp"
+#include "report.hpp"
 
 namespace rocklock::bench {
 namespace {
@@ -40,14 +42,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t table_clients = 16;
 
 struct Options {
+    CommonOptions common;
     Programs programs;
-    std::size_t rounds = 5;
-    milliseconds duration{1000};
-    std::string directory = std::filesystem::temp_directory_path().string();
-    // Only rows with this text in their name are measured.
-    std::string only;
     std::size_t threads = 1;
-    bool json = false;
 };
 
 // ---- Rows ----
@@ -56,7 +53,7 @@ class Bench {
 public:
     explicit Bench(Options options)
         : options_(std::move(options)),
-          directory_(options_.directory + "/bench_daemon." + std::to_string(::getpid())) {
+          directory_(options_.common.directory + "/bench_daemon." + std::to_string(::getpid())) {
         std::filesystem::create_directories(directory_);
         // Servers that do not run as root create their folders in this directory.
         std::filesystem::permissions(directory_, std::filesystem::perms::all);
@@ -104,7 +101,7 @@ const Server& Bench::server(const std::string& name) {
 }
 
 void Bench::add(Row row) {
-    if (options_.json) print_json(std::cout, row);
+    if (options_.common.json) print_json(std::cout, row);
     std::fprintf(stderr, "  %-60s %10.4g %-18s  %-26s %10.4g  %6.2f x (%.2f-%.2f)\n",
                  row.name.c_str(), row.ours.median, row.unit.c_str(), row.against.c_str(),
                  row.theirs.median, row.ratio.median, row.ratio.low, row.ratio.high);
@@ -115,7 +112,7 @@ void Bench::pairs(const std::string& ours, const std::string& theirs, std::size_
                   double target) {
     Row row;
     row.name = ours + ", " + std::to_string(clients) + (clients == 1 ? " client" : " clients");
-    if ((row.name + " / " + theirs).find(options_.only) == std::string::npos) return;
+    if ((row.name + " / " + theirs).find(options_.common.only) == std::string::npos) return;
     const Server& own = server(ours);
     const Server& other = server(theirs);
     if (!own.why_not().empty()) give_up(ours + ": " + own.why_not());
@@ -129,18 +126,18 @@ void Bench::pairs(const std::string& ours, const std::string& theirs, std::size_
     const auto rate = [&](const Server& server) {
         return [&] {
             return measure_locks([&] { return server.connect(); }, Wanted::own, clients,
-                                 options_.threads, options_.duration)
+                                 options_.threads, options_.common.duration)
                 .pairs_a_second();
         };
     };
-    add(compare(std::move(row), options_.rounds, rate(own), rate(other)));
+    add(compare(std::move(row), options_.common.rounds, rate(own), rate(other)));
 }
 
 void Bench::hand_off(const std::string& ours, const std::string& theirs,
                      std::optional<double> target) {
     Row row;
     row.name = ours + ", hand-off, 16 on one";
-    if ((row.name + " / " + theirs).find(options_.only) == std::string::npos) return;
+    if ((row.name + " / " + theirs).find(options_.common.only) == std::string::npos) return;
     const Server& own = server(ours);
     const Server& other = server(theirs);
     if (!other.why_not().empty()) {
@@ -154,12 +151,12 @@ void Bench::hand_off(const std::string& ours, const std::string& theirs,
     const auto rate = [&](const Server& server, bool counts) {
         return [&, counts] {
             const auto run = measure_locks([&] { return server.connect(); }, Wanted::the_same, 16,
-                                           options_.threads, options_.duration);
+                                           options_.threads, options_.common.duration);
             if (counts) unfairest = std::min(unfairest, jains_index(run.pairs));
             return run.pairs_a_second();
         };
     };
-    add(compare(std::move(row), options_.rounds, rate(own, true), rate(other, false)));
+    add(compare(std::move(row), options_.common.rounds, rate(own, true), rate(other, false)));
     if (!target) return;
     Row fairness;
     fairness.name = ours + ", hand-off, Jain's index";
@@ -177,7 +174,7 @@ const Server* Bench::table_server(const std::string& name) {
     fill_table(connect, table_clients);
     // Warms up the server: some compile code that runs often.
     for (const auto work : {TableWork::get, TableWork::put, TableWork::pair}) {
-        measure_table(connect, work, table_clients, options_.threads, 3 * options_.duration);
+        measure_table(connect, work, table_clients, options_.threads, 3 * options_.common.duration);
     }
     return &found;
 }
@@ -192,7 +189,7 @@ void Bench::calls(TableWork work, const std::string& ours, const std::string& th
     row.name = names.at(work) + ", " + ours.substr(ours.find(',') + 2) + ", " +
                std::to_string(table_clients) + " clients";
     if (way == Way::socket) row.name += ", Unix socket";
-    if ((row.name + " / " + theirs).find(options_.only) == std::string::npos) return;
+    if ((row.name + " / " + theirs).find(options_.common.only) == std::string::npos) return;
     const auto* const own = table_server(ours);
     const auto* const other = table_server(theirs);
     if (own == nullptr) give_up(ours + ": " + server(ours).why_not());
@@ -211,14 +208,16 @@ void Bench::calls(TableWork work, const std::string& ours, const std::string& th
     const auto rate = [&](const Server* server, std::vector<double>& thrift) {
         return [&, server] {
             const double before = server->processor_seconds();
-            const auto done = measure_table([&] { return server->connect_soon(way); }, work,
-                                            table_clients, options_.threads, options_.duration);
+            const auto done =
+                measure_table([&] { return server->connect_soon(way); }, work, table_clients,
+                              options_.threads, options_.common.duration);
             thrift.push_back(done.pieces / (server->processor_seconds() - before));
             return done.pieces / done.seconds;
         };
     };
     Row thrift = row;
-    add(compare(std::move(row), options_.rounds, rate(own, our_thrift), rate(other, their_thrift)));
+    add(compare(std::move(row), options_.common.rounds, rate(own, our_thrift),
+                rate(other, their_thrift)));
     thrift.name += ", server's processor time";
     thrift.unit = what + " for a second";
     thrift.target.reset();
@@ -270,38 +269,29 @@ void Bench::run() {
     hand_off(durable, "PostgreSQL, row lock", std::nullopt);
     hand_off(durable, "etcd", std::nullopt);
     tables();
-    if (!options_.json) print_table(std::cout, rows_);
+    if (!options_.common.json) print_table(std::cout, rows_);
 }
 
-Options read_options(const std::vector<std::string>& words) {
+Options read_options(int argc, char** argv) {
     Options options;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        const bool more = i + 1 < words.size();
-        if (words[i] == "--quick") {
-            options.rounds = 1;
-            options.duration = milliseconds{50};
-        } else if (words[i] == "--json") {
-            options.json = true;
-        } else if (words[i] == "--rounds" && more) {
-            options.rounds = std::max<std::size_t>(std::stoul(words[++i]), 1);
-        } else if (words[i] == "--seconds" && more) {
-            options.duration = std::chrono::seconds{std::stol(words[++i])};
-        } else if (words[i] == "--threads" && more) {
-            options.threads = std::max<std::size_t>(std::stoul(words[++i]), 1);
-        } else if (words[i] == "--only" && more) {
-            options.only = words[++i];
-        } else if (words[i] == "--directory" && more) {
-            options.directory = words[++i];
-        } else if (words[i] == "--dynalite" && more) {
-            options.programs.dynalite = words[++i];
-        } else if (words[i] == "--dynamodb-local" && more) {
-            options.programs.dynamodb_local = words[++i];
-        } else if (options.programs.rocklock.empty()) {
-            options.programs.rocklock = words[i];
-        } else {
-            give_up("I don't understand " + words[i]);
-        }
-    }
+    options.common = read_arguments(
+        argc, argv, "PROGRAM [--threads N] [--dynalite PROGRAM] [--dynamodb-local DIR]",
+        [&](std::string_view word, const NextValue& value) {
+            if (word == "--threads") {
+                options.threads = std::strtoul(value(), nullptr, 10);
+                return options.threads > 0;
+            }
+            if (word == "--dynalite") {
+                options.programs.dynalite = value();
+            } else if (word == "--dynamodb-local") {
+                options.programs.dynamodb_local = value();
+            } else if (options.programs.rocklock.empty() && !word.starts_with('-')) {
+                options.programs.rocklock = word;
+            } else {
+                return false;
+            }
+            return true;
+        });
     if (options.programs.rocklock.empty()) give_up("name the program rocklock first");
     return options;
 }
@@ -309,8 +299,8 @@ Options read_options(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace rocklock::bench
 
-int main(int count, char** words) {
+int main(int argc, char** argv) {
     using namespace rocklock::bench;
-    Bench(read_options(std::vector<std::string>(words + 1, words + count))).run();
+    Bench(read_options(argc, argv)).run();
     return 0;
 }

@@ -261,7 +261,9 @@ Options options_of(const std::vector<std::string>& words) {
         } else if (options.program.empty() && word[0] != '-') {
             options.program = word;
         } else {
-            give_up("unknown argument " + word + "; see bench/instructions/main.cpp");
+            give_up("unknown argument " + word +
+                    "; the arguments are durable, written or memory; --clients N; --rounds N; "
+                    "--json");
         }
     }
     if (options.program.empty()) give_up("name the program of Rocklock");

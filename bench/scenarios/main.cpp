@@ -1,7 +1,7 @@
 // bench_scenarios: the behaviour of locks under contention.
 //
 //     bench_scenarios [--list] [--quick] [--rounds N] [--seconds S] [--directory DIR]
-//                     [--program ROCKLOCK] [--dynalite PROGRAM] [--dynamodb-local FOLDER]
+//                     [--program ROCKLOCK] [--dynalite PROGRAM] [--dynamodb-local DIR]
 //                     [SCENARIO...]
 //
 // Prints one JSON object per line: the scenarios, and their points and rows as they are measured.
