@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -278,8 +279,13 @@ Options read_options(int argc, char** argv) {
         argc, argv, "PROGRAM [--threads N] [--dynalite PROGRAM] [--dynamodb-local DIR]",
         [&](std::string_view word, const NextValue& value) {
             if (word == "--threads") {
-                options.threads = std::strtoul(value(), nullptr, 10);
-                return options.threads > 0;
+                const std::string_view text = value();
+                const char* const end = text.data() + text.size();
+                const auto read = std::from_chars(text.data(), end, options.threads);
+                if (read.ec != std::errc() || read.ptr != end || options.threads == 0) {
+                    give_up("--threads is '" + std::string(text) + "'; give a number above 0");
+                }
+                return true;
             }
             if (word == "--dynalite") {
                 options.programs.dynalite = value();

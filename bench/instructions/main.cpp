@@ -2,6 +2,8 @@
 //
 //   bench_instructions PROGRAM [--json] [--clients N] [--rounds N] [durable | written | memory]
 //
+// Calls over HTTP are counted with a daemon of their own.
+//
 // In each round, every client sends one request, and then the program waits for all responses. This
 // resembles the load of bench_daemon with many clients. The counts contain everything that the
 // daemon executes in user mode during the rounds, including its other threads and its polling
@@ -126,7 +128,7 @@ void count_locks(const Server& server, Counter& counter, const Options& options,
     }
 }
 
-// Counts the calls of both kinds together, because a client of HTTP holds at most one lock.
+// Counts the calls of both kinds together, because an HTTP client holds at most one lock.
 void count_locks_over_http(const Server& server, Counter& counter, const Options& options,
                            std::vector<Count>& counts) {
     std::vector<std::unique_ptr<LockClient>> clients;
@@ -221,9 +223,6 @@ void count_with_daemon(const Options& options, std::initializer_list<Measure> me
     if (!server.why_not().empty()) give_up("the daemon did not start: " + server.why_not());
     Counter counter(server, out);
     for (const Measure measure : measures) measure(server, counter, options, counts);
-    std::system(
-        ("rm -rf /tmp/lead/cgh; mkdir -p /tmp/lead/cgh; cp " + out.string() + "* /tmp/lead/cgh/")
-            .c_str());
 }
 
 // The locks over HTTP have a daemon of their own, because the daemon removes the records of ended

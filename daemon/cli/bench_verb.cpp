@@ -1,4 +1,5 @@
 // bench: measures how many locks per second a daemon or a store grants and releases.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,12 +81,9 @@ private:
 
 // Runs one client: acquires and releases until `over` is set, at least once. Returns the wait of
 // each acquire.
-Result<std::vector<microseconds>> work(LockService& manager, const std::string& resource,
-                                       std::latch& ready, const std::atomic<bool>& over) {
-    OpenSession open;
-    open.principal = "rocklock bench";
-    open.bound = Bound::process;
-    if (const auto self = find_process(::getpid())) open.processes = {*self};
+Result<std::vector<microseconds>> work(LockService& manager, OpenSession open,
+                                       const std::string& resource, std::latch& ready,
+                                       const std::atomic<bool>& over) {
     const auto session = manager.ask(std::move(open));
     ready.arrive_and_wait();
     if (!session) return session.error();
@@ -148,6 +146,8 @@ public:
         return embedded != nullptr ? *embedded
                                    : connections_[static_cast<std::size_t>(client)].service();
     }
+    // Returns the request that opens the session of a client. The session ends with this process.
+    OpenSession opening() const;
 
 private:
     explicit Managers(std::unique_ptr<LockConnection> first) : first_(std::move(first)) {}
@@ -155,6 +155,33 @@ private:
     std::unique_ptr<LockConnection> first_;
     std::vector<Database> connections_;
 };
+
+// A daemon gets the process and the user from the kernel: a pid would have another meaning in its
+// namespace.
+OpenSession Managers::opening() const {
+    OpenSession open;
+    open.principal = "rocklock bench";
+    open.bound = Bound::process;
+    if (first_->service() == nullptr) return open;
+    open.uid = ::geteuid();
+    open.pid = ::getpid();
+    if (const auto self = find_process(::getpid())) open.processes = {*self};
+    return open;
+}
+
+// A connection with shared memory uses five descriptors.
+Result<void> allow_descriptors(int clients) {
+    const rlim_t needed = static_cast<rlim_t>(clients) * 5 + 64;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return {};
+    limit.rlim_cur = std::min(needed, limit.rlim_max);
+    if (::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == needed) return {};
+    return Error(ErrorCode::limit_exceeded,
+                 std::to_string(clients) + " clients need " + std::to_string(needed) +
+                     " file descriptors, and this process may open " +
+                     std::to_string(limit.rlim_max) +
+                     ": give fewer clients, or raise the limit (`ulimit -Hn`)");
+}
 
 Result<Managers> Managers::open(const Arguments& arguments, int clients) {
     const auto settings = Settings::load(arguments);
@@ -166,6 +193,7 @@ Result<Managers> Managers::open(const Arguments& arguments, int clients) {
     // Starts the daemon if necessary, and reports the usual errors.
     const auto pong = managers.first_->ask<Pong>(Call{Ping{}, {}, {}});
     if (!pong) return pong.error();
+    if (auto allowed = allow_descriptors(clients); !allowed) return std::move(allowed).error();
     ConnectOptions options;
     options.background = false;
     for (int i = 0; i < clients; ++i) {
@@ -237,7 +265,7 @@ int bench_verb(const Arguments& arguments) {
     for (int i = 0; i < plan->clients; ++i) {
         threads.emplace_back([&, i] {
             const auto resource = plan->same ? base : base + "/" + std::to_string(i);
-            auto waits = work(managers->of(i), resource, ready, over);
+            auto waits = work(managers->of(i), managers->opening(), resource, ready, over);
             if (waits) {
                 tally.add(*std::move(waits));
             } else {

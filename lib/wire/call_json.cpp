@@ -169,10 +169,6 @@ Result<Reply> reply_of(std::string_view json, bool* is_foreign) {
     return Reply(std::move(value));
 }
 
-}  // namespace
-
-namespace {
-
 template <typename Body>
 bool read_usual(Call& call, std::string_view json) {
     if (!std::holds_alternative<Body>(call.body)) return false;

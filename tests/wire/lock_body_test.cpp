@@ -181,19 +181,39 @@ BOOST_AUTO_TEST_CASE(changed_calls_are_refused_or_read_like_by_the_general_reade
 BOOST_AUTO_TEST_CASE(other_members_and_values_are_left_to_the_general_reader) {
     const std::string lock = R"(,"Locks":[{"Resource":"a"}])";
     BOOST_TEST(accepts<Acquire>(lock));
-    for (const auto* rest :
-         {R"(,"Held":"join")", R"(,"MaxHoldMs":1)", R"(,"Any":true)", R"(,"PatienceMs":-2)",
-          R"(,"PatienceMs":1.0)", R"(,"PatienceMs":1e3)", R"(,"PatienceMs":01)",
-          R"(,"PatienceMs":31536000001)", R"(,"PatienceMs":"1")", R"(,"Note":null)",
-          R"(,"Session":"AAECAwQFBgcICQoLDA0ODw")", R"(,"Locks":[])"}) {
+    for (const auto* rest : {R"(,"PatienceMs":-10)",
+                             R"(,"PatienceMs":-1.5)",
+                             R"(,"PatienceMs":-1e2)",
+                             R"(,"PatienceMs":-0)",
+                             R"(,"PatienceMs":1,"PatienceMs":1)",
+                             R"(,"RequestId":"a","RequestId":"a")",
+                             R"(,"Note":"a","Note":"a")",
+                             R"(}x)",
+                             R"(}{)",
+                             R"(,"Secret":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8")",
+                             R"(,"Held":"join")",
+                             R"(,"MaxHoldMs":1)",
+                             R"(,"Any":true)",
+                             R"(,"PatienceMs":-2)",
+                             R"(,"PatienceMs":1.0)",
+                             R"(,"PatienceMs":1e3)",
+                             R"(,"PatienceMs":01)",
+                             R"(,"PatienceMs":31536000001)",
+                             R"(,"PatienceMs":"1")",
+                             R"(,"Note":null)",
+                             R"(,"Session":"AAECAwQFBgcICQoLDA0ODw")",
+                             R"(,"Locks":[])"}) {
         BOOST_TEST(!accepts<Acquire>(lock + rest), rest);
     }
     for (const auto* rest :
          {"", R"(,"Locks":[{}])", R"(,"Locks":[{"Resource":"a","Mode":"shared"}])",
           R"(,"Locks":[{"Resource":"a","To":"edit"}])",
           R"(,"Locks":[{"Resource":"a","Permits":1}])",
-          R"(,"Locks":[{"Resource":"a","Resource":"b"}])", R"(,"Locks":[{"Resource":"a"},])",
-          R"(,"Locks":{"Resource":"a"})", R"(,"Locks":[{"Resource":"\u0061"}])"}) {
+          R"(,"Locks":[{"Resource":"a","Resource":"b"}])",
+          R"(,"Locks":[{"Resource":"a","Mode":"read","Mode":"read"}])",
+          R"(,"Locks":[{"Resource":"a","Subtree":true,"Subtree":true}])",
+          R"(,"Locks":[{"Resource":"a"},])", R"(,"Locks":{"Resource":"a"})",
+          R"(,"Locks":[{"Resource":"\u0061"}])"}) {
         BOOST_TEST(!accepts<Acquire>(rest), rest);
     }
     BOOST_TEST(accepts<Release>(R"(,"Grant":9007199254740991)"));

@@ -8,7 +8,7 @@
 //     give_back.cpp      gives back grants whose responses were lost
 //     conflicts.cpp      finds conflicts of a request; only reads
 //     wait.cpp           queues, the choice of the next waiter to be served, and timeouts
-//     sweep.cpp          cleans up what has ended by time; searches for overlooked waiters
+//     sweep.cpp          cleans up what has expired; searches for overlooked waiters
 //     deadlock.cpp       the wait-for graph
 //     end.cpp            release, convert, transfer, break, and the end of a grant
 //     steal.cpp          steals, and the answers of holders to them
@@ -389,6 +389,8 @@ struct LockTable::Core {
     // request waits for any one of several locks.
     void serve_in_order();
     void serve_time(std::size_t budget);
+
+    // ---- sweep.cpp ----
     void sweep(std::size_t budget);
     void sweep_sessions(std::size_t budget);
     std::size_t sweep_session(Session& session, std::size_t& early);

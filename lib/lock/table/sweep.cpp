@@ -1,4 +1,5 @@
-// Cleans up what has ended by time, in steps, and searches for waiters that were overlooked.
+// Cleans up sessions and grants whose time limits have passed, in steps, and searches for waiters
+// that were overlooked.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -7,8 +8,6 @@
 #include "lock/table/core.hpp"
 
 namespace rocklock {
-
-using lock_model::Wait;
 
 namespace {
 
@@ -67,7 +66,7 @@ void LockTable::Core::sweep_sessions(std::size_t budget) {
     }
 }
 
-// Ends the session, or creates the events before its end, or sets its timer to a later time.
+// Ends the session, or creates the warnings before its end, or sets its timer to a later time.
 // Returns what is subtracted from the budget. The timer must not be armed.
 std::size_t LockTable::Core::sweep_session(Session& session, std::size_t& early) {
     if (session.deadline <= now.boot) {
@@ -91,7 +90,7 @@ std::size_t LockTable::Core::sweep_session(Session& session, std::size_t& early)
     return used;
 }
 
-// Loads what ending these sessions will read into the processor's cache.
+// Prefetches the objects that end_session() will read for these sessions.
 void LockTable::Core::load_together(std::span<Session* const> group) const {
     constexpr std::size_t cache_line = 64;
     for (const Session* session : group) {
@@ -99,17 +98,27 @@ void LockTable::Core::load_together(std::span<Session* const> group) const {
         for (std::size_t at = 0; at < sizeof(Session); at += cache_line)
             __builtin_prefetch(begin + at);
     }
+    // The timers of sessions that were renewed fire too. These sessions do not end.
+    const auto ends = [&](const Session* session) {
+        return session->deadline <= now.boot && session->first != nullptr;
+    };
     for (const Session* session : group) {
-        ROCKLOCK_ASSERT(sessions.find(session->id) == session);
-        if (session->first != nullptr) __builtin_prefetch(session->first.get());
+        if (!ends(session)) continue;
+        // The lookup is made to load the entry of the session.
+        const Session* const found = sessions.find(session->id);
+        ROCKLOCK_ASSERT(found == session);
+        __builtin_prefetch(session->first.get());
     }
     std::array<std::uint64_t, swept_together> hashes{};
-    for (std::size_t i = 0; i < group.size(); ++i) {
-        if (group[i]->first == nullptr) continue;
-        hashes[i] = hash_of(group[i]->first->holds().front().resource()->name());
-        resources.prefetch_slot(hashes[i]);
+    std::size_t count = 0;
+    for (const Session* session : group) {
+        if (!ends(session)) continue;
+        hashes[count] = hash_of(session->first->holds().front().resource()->name());
+        resources.prefetch_slot(hashes[count++]);
     }
-    for (std::size_t i = 0; i < group.size(); ++i) resources.prefetch_bucket(hashes[i]);
+    for (const std::uint64_t hash : std::span(hashes).first(count)) {
+        resources.prefetch_bucket(hash);
+    }
 }
 
 void LockTable::Core::search() {

@@ -44,22 +44,20 @@ bool read_id(PlainJsonReader& json, std::optional<Id> (*parse)(std::string_view)
 bool read_mode(PlainJsonReader& json, std::optional<Mode>& value) {
     std::string_view text;
     if (!json.string(text)) return false;
-    for (const Mode mode : {Mode::read, Mode::write, Mode::exclusive}) {
-        if (text == to_string(mode)) value = mode;
-    }
+    value = parse_mode(text);
     return value.has_value();
 }
 
 // Longer timeouts are rare, and the longest ones have a meaning of their own.
 bool read_patience(PlainJsonReader& json, std::chrono::milliseconds& value) {
-    constexpr std::chrono::milliseconds longest_usual = std::chrono::hours{24 * 365};
+    constexpr std::chrono::milliseconds max_usual_patience = std::chrono::hours{24 * 365};
     if (json.literal("-1")) {
         value = no_limit;
         return true;
     }
     std::uint64_t number = 0;
     if (!json.whole_number(number)) return false;
-    if (number > static_cast<std::uint64_t>(longest_usual.count())) return false;
+    if (number > static_cast<std::uint64_t>(max_usual_patience.count())) return false;
     value = std::chrono::milliseconds{static_cast<std::int64_t>(number)};
     return true;
 }

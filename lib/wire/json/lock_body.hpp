@@ -1,5 +1,5 @@
 // Reads the bodies of usual calls about locks directly from their text, without a tree of JSON
-// values, with a fraction of the instructions.
+// values. This takes a fraction of the instructions.
 #pragma once
 
 #include <string_view>
@@ -14,9 +14,10 @@ namespace rocklock {
 // Subtree. A Release has the members Session, Secret and Grant, and a RenewSession has Session and
 // Secret.
 //
-// Returns false if the body has other members, is not valid, or has strings with escapes or
-// characters that are not ASCII. The caller must then read the body with read_call(), or report its
-// fault. The values of the objects must not be used then.
+// Returns false if the body is not valid; if it has other or repeated members; if a string has
+// escapes or characters that are not ASCII; if a number has a sign, a fraction or an exponent; or
+// if PatienceMs is neither -1 nor a time of at most a year. The caller must then read the body with
+// JsonReader, which also reports faults, and must not use the values of the objects.
 //
 // Threads: reentrant.
 bool read_usual_body(std::string_view body, Acquire& acquire, Secret& secret);

@@ -11,7 +11,7 @@
 namespace rocklock {
 
 // Reads JSON from the front of a text. Each function skips spaces first, and returns false if the
-// text does not continue as the function expects. The text may be valid JSON all the same.
+// text does not continue as the function expects. The text can still be valid JSON.
 class PlainJsonReader {
 public:
     explicit PlainJsonReader(std::string_view text)
@@ -89,7 +89,7 @@ public:
         return true;
     }
 
-    // Takes this byte.
+    // Skips spaces, and then consumes `wanted`.
     bool take(char wanted) {
         if (at_ == end_ || *at_ != wanted) {
             skip_spaces();
