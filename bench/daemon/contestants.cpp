@@ -125,6 +125,7 @@ void add_postgres(std::vector<Contestant>& all, const std::string& directory) {
             contestant.command =
                 as_user(user, {programs + "/postgres", "-D", path, "-c", "listen_addresses=", "-c",
                                "unix_socket_directories=" + path, "-c", "max_connections=300"});
+            contestant.check = {programs + "/pg_isready", "--quiet", "--host", path};
         }
         all.push_back(std::move(contestant));
     }

@@ -197,6 +197,19 @@ void Server::start() {
     const auto& said = contestant_.makes_queue;
     [[maybe_unused]] const auto size = ::send(fd, said.data(), said.size(), MSG_NOSIGNAL);
     ::close(fd);
+    if (!contestant_.check.empty() && !serves_soon()) why_not_ = why_not_connected();
+}
+
+// Repeats the check of the contestant until it succeeds. Returns false if it does not in time.
+bool Server::serves_soon() const {
+    const auto deadline = Steady::now() + patience_with_starts;
+    while (Steady::now() < deadline && !has_ended(pid_)) {
+        int status = 0;
+        const int pid = spawn(contestant_.check);
+        if (pid > 0 && ::waitpid(pid, &status, 0) == pid && status == 0) return true;
+        std::this_thread::sleep_for(milliseconds{10});
+    }
+    return false;
 }
 
 std::string Server::why_not_connected() {

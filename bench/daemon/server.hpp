@@ -24,6 +24,9 @@ struct Contestant {
     // empty.
     std::vector<std::string> prepare{};
     std::vector<std::string> command{};
+    // A command that ends successfully as soon as the server serves requests, if the server accepts
+    // connections earlier. May be empty.
+    std::vector<std::string> check{};
     // The working directory of the server. If it is empty, the server has that of this process.
     std::string directory{};
     // The server listens on a Unix socket, on a local port, or on both.
@@ -67,6 +70,7 @@ public:
 
 private:
     void start();
+    bool serves_soon() const;
     std::string why_not_connected();
 
     const Contestant contestant_;
