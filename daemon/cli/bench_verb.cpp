@@ -156,8 +156,8 @@ private:
     std::vector<Database> connections_;
 };
 
-// A daemon gets the process and the user from the kernel: a pid would have another meaning in its
-// namespace.
+// The process is not named to a daemon. The daemon gets it from the kernel, because the pid of this
+// process can be a different one in the daemon's namespace.
 OpenSession Managers::opening() const {
     OpenSession open;
     open.principal = "rocklock bench";
@@ -169,7 +169,8 @@ OpenSession Managers::opening() const {
     return open;
 }
 
-// A connection with shared memory uses five descriptors.
+// Raises the limit of file descriptors as far as the clients need it: a connection with shared
+// memory uses five. Returns limit_exceeded if the hard limit is too low.
 Result<void> allow_descriptors(int clients) {
     const rlim_t needed = static_cast<rlim_t>(clients) * 5 + 64;
     rlimit limit{};

@@ -104,7 +104,7 @@ void LockTable::Core::load_together(std::span<Session* const> group) const {
     };
     for (const Session* session : group) {
         if (!ends(session)) continue;
-        // The lookup is made to load the entry of the session.
+        // The lookup loads the entry of the session into the cache.
         const Session* const found = sessions.find(session->id);
         ROCKLOCK_ASSERT(found == session);
         __builtin_prefetch(session->first.get());

@@ -470,6 +470,19 @@ class Bench(Sandbox):
         self.assertEqual(surplus.returncode, 64)
         self.assertIn("unexpected operand 'twice'", surplus.stderr)
 
+    def test_many_clients_need_many_descriptors(self):
+        def limited(soft, hard):
+            def lower():
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            return self.rocklock("bench", "--clients", "60", "--duration", "50ms", preexec_fn=lower)
+
+        self.assertEqual(self.rocklock("bench", "--duration", "50ms").returncode, 0)
+        self.assertEqual(limited(128, 1024).returncode, 0)
+        done = limited(128, 256)
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("60 clients need 364 file descriptors, and this process may open 256", done.stderr)
+        self.assertIn("ulimit -Hn", done.stderr)
+
 
 class FileSize(Sandbox):
     def limited(self, *words):
