@@ -200,8 +200,8 @@ void Server::start() {
     if (!contestant_.check.empty() && !serves_soon()) why_not_ = why_not_connected();
 }
 
-// Repeats the check of the contestant until it succeeds. Returns false if it does not succeed within
-// `patience_with_starts`.
+// Repeats the check of the contestant until it succeeds. Returns false if it does not succeed
+// within `patience_with_starts`.
 bool Server::serves_soon() const {
     const auto deadline = Steady::now() + patience_with_starts;
     while (Steady::now() < deadline && !has_ended(pid_)) {
