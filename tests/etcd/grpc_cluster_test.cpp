@@ -201,7 +201,18 @@ BOOST_AUTO_TEST_CASE(is_left_by_reads_if_it_stops) {
     bool read = false;
     while (!read && duration.is_below(20s)) read = client->range({.key = "a"}, 1s).has_value();
     BOOST_TEST(read);
-    BOOST_TEST(client->txn(put("a", "2"), timeout).has_value());
+    // On a busy machine the others can elect again, and etcd loses a write that it forwards to a
+    // previous leader. But no write is sent to the member that was left.
+    const std::string left = etcd.client_options().endpoints.front();
+    bool written = false;
+    while (!written && duration.is_below(40s)) {
+        const auto result = client->txn(put("a", "2"), timeout);
+        written = result.has_value();
+        if (written) continue;
+        BOOST_TEST_INFO(result.error().message);
+        BOOST_TEST(result.error().message.find(left) == std::string::npos);
+    }
+    BOOST_TEST(written);
     etcd.resume(0);
 }
 
