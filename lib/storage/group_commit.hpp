@@ -101,8 +101,8 @@ public:
 // Lifetime: borrows the engine and the clock.
 class GroupCommit {
 public:
-    // If `durable_when_written` is true, a written commit counts as durable. The engine then has no
-    // disk, or write() returns after the writes are durable.
+    // If `durable_when_written` is true, a written commit counts as durable: write() returns after
+    // the writes are durable.
     GroupCommit(Engine& engine, Clock& clock, bool durable_when_written);
 
     // Implement the functions of Storage with the same names.

@@ -136,12 +136,10 @@ std::optional<std::uint64_t> MemoryImage::version(Family family, std::string_vie
     return version_of(*found->second.value);
 }
 
-void MemoryImage::apply(std::span<Batch* const> batches) {
+void MemoryImage::apply(Batch& batch) {
     MutexLock lock(mutex_);
     ++now_;
-    for (Batch* const batch : batches) {
-        for (Write& write : batch->writes) put(map(write.family), write.family, write);
-    }
+    for (Write& write : batch.writes) put(map(write.family), write.family, write);
 }
 
 // Returns the first position whose key is not less than `key`. Keys are usually inserted in

@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,8 +37,9 @@ public:
     // Returns the version of the key's newest value, or nullopt if the key is absent.
     std::optional<std::uint64_t> version(Family family, std::string_view key) const;
 
-    // Applies all batches, in order, as one new moment. Moves the strings out of the batches.
-    void apply(std::span<Batch* const> batches);
+    // Applies the writes of the batch, in order, as one new moment. Moves the strings out of the
+    // batch.
+    void apply(Batch& batch);
 
     // Returns a snapshot of the current state. The snapshot must be destroyed before the image.
     std::unique_ptr<Snapshot> snapshot();

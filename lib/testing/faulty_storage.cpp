@@ -83,7 +83,7 @@ public:
                 ends_.push_back(log_.size());
             }
             if (auto planned = count(Call::write)) return *std::move(planned);
-            image.apply({&batch, 1});
+            image.apply(*batch);
         }
         return sync_too ? sync() : Result<void>();
     }
@@ -158,8 +158,7 @@ public:
         for (const auto& [name, value] : synced) {
             everything.writes.push_back({name.first, name.second, value});
         }
-        Batch* const batch = &everything;
-        image.apply({&batch, 1});
+        image.apply(everything);
         MutexLock lock(mutex_);
         synced_ = std::move(synced);
         suspect_ = suspect;

@@ -9,12 +9,14 @@
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/clock.hpp>
+#include <rocklock/testing/faulty_storage.hpp>
 
 namespace rocklock::manager {
 namespace {
 
 struct Queue {
-    std::unique_ptr<Storage> storage = make_memory_storage(system_clock());
+    // A store with a queue: a commit is written by wait().
+    std::unique_ptr<Storage> storage = std::make_unique<testing::FaultyStorage>(system_clock());
     DeliveryQueue queue;
     std::vector<std::string> delivered;
 

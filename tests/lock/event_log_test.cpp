@@ -15,6 +15,7 @@
 
 #include <rocklock/clock.hpp>
 #include <rocklock/storage/storage.hpp>
+#include <rocklock/testing/faulty_storage.hpp>
 
 namespace {
 
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE(reports_events_that_it_has_dropped) {
 
 BOOST_AUTO_TEST_CASE(publishes_events_after_their_commits) {
     std::mt19937 random(7);
-    const auto storage = make_memory_storage(system_clock());
+    const auto storage = std::make_unique<testing::FaultyStorage>(system_clock());
     EventLog log(10);
     log.start(2);
     for (const std::uint64_t sequence : {2U, 3U}) {

@@ -39,7 +39,7 @@ BOOST_DATA_TEST_CASE(is_judged_on_the_boot_clock, every_kind, kind) {
 
 // The deadline is compared with the time at which the leader checks the batch, not with the time of
 // the call.
-BOOST_DATA_TEST_CASE(counts_when_the_batch_is_written, every_kind, kind) {
+BOOST_DATA_TEST_CASE(counts_when_the_batch_is_written, kinds_with_queue, kind) {
     using namespace std::chrono_literals;
     Store store(kind);
     Verdict verdict;
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(a_commit)
 
-BOOST_DATA_TEST_CASE(is_complete_when_it_has_the_requested_durability, every_kind, kind) {
+BOOST_DATA_TEST_CASE(is_complete_when_it_has_the_requested_durability, kinds_with_queue, kind) {
     Store store(kind);
     const auto first = store->enqueue(put("a", value(1)), Durability::written);
     const auto second = store->enqueue(put("b", value(1)), Durability::durable);

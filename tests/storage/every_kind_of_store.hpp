@@ -110,8 +110,11 @@ inline std::string listing(const Snapshot& snapshot, std::string_view first = ""
 #if defined(__SANITIZE_THREAD__)
 // The system's RocksDB is not built for the thread sanitizer, which would report data races in it.
 inline const auto every_kind = data::make({Kind::memory, Kind::faulty, Kind::etcd});
+inline const auto kinds_with_queue = data::make({Kind::faulty, Kind::etcd});
 #else
 inline const auto every_kind = data::make({Kind::memory, Kind::faulty, Kind::rocksdb, Kind::etcd});
+// The store in memory applies a commit when it is enqueued.
+inline const auto kinds_with_queue = data::make({Kind::faulty, Kind::rocksdb, Kind::etcd});
 #endif
 inline const auto own_kinds = data::make({Kind::memory, Kind::faulty, Kind::etcd});
 

@@ -58,8 +58,7 @@ BOOST_AUTO_TEST_CASE(contains_what_a_map_contains) {
                     expected[key] = value;
                 }
             }
-            Batch* const one = &batch;
-            image.apply({&one, 1});
+            image.apply(batch);
             if (random() % 20 == 0) snapshots.emplace_back(image.open_snapshot(), expected);
             if (!snapshots.empty() && random() % 20 == 0) {
                 const auto at = static_cast<std::ptrdiff_t>(random() % snapshots.size());

@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
+#include <rocklock/testing/faulty_storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "storage/etcd/etcd_storage.hpp"
@@ -16,6 +18,20 @@ struct OwnCluster {
     // The time of the leases, which does not pass.
     SimulatedClock stopped;
     FakeCluster cluster{stopped};
+};
+
+// A store in memory with the commit queue of a store on a device (GroupCommit). The usual store in
+// memory applies each commit at once, so fewer orders of events are possible.
+class QueuedStore final : public ForwardingStorage {
+public:
+    explicit QueuedStore(Clock& clock)
+        : ForwardingStorage(std::make_unique<FaultyStorage>(clock)) {}
+
+    CachedValue get_cached(Family family, std::string_view key, std::size_t most) const override {
+        auto value = storage().get(family, key).value();
+        if (value && value->size() > most) return {};
+        return {true, std::move(value)};
+    }
 };
 
 // The cluster must outlive the store.
@@ -34,7 +50,7 @@ bool stores_are_on_etcd() {
 }
 
 std::unique_ptr<Storage> make_test_store(Clock& clock) {
-    if (!stores_are_on_etcd()) return make_memory_storage(clock);
+    if (!stores_are_on_etcd()) return std::make_unique<QueuedStore>(clock);
     return std::make_unique<StoreOnFakeEtcd>(clock);
 }
 

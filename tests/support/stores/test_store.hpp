@@ -8,8 +8,9 @@
 
 namespace rocklock::testing {
 
-// Returns an empty store. It is in memory or, if the environment variable ROCKLOCK_TEST_STORE is
-// `etcd`, on a fake etcd of its own, in which the lease of the manager does not end.
+// Returns an empty store. It is in memory, with a queue of commits, or, if the environment variable
+// ROCKLOCK_TEST_STORE is `etcd`, on a fake etcd of its own, in which the lease of the manager does
+// not end.
 std::unique_ptr<Storage> make_test_store(Clock& clock);
 // Returns whether the stores are on a fake etcd.
 bool stores_are_on_etcd();
