@@ -128,18 +128,19 @@ std::shared_ptr<Conversation> Connection::begin(char first) {
     auto output_ready = [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->want_to_send();
     };
+    auto answers_ready = [weak = weak_from_this(), thread = &thread_] {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (IoThread::current() == thread) return self->want_to_send();
+        thread->post([self] { self->want_to_send(); });
+    };
     if (first == frame_greeting.front()) {
-        auto answers_ready = [weak = weak_from_this(), thread = &thread_] {
-            const auto self = weak.lock();
-            if (!self) return;
-            if (IoThread::current() == thread) return self->want_to_send();
-            thread->post([self] { self->want_to_send(); });
-        };
         return std::make_shared<FrameConversation>(client_session_, clock_, answers_ready,
                                                    output_ready, services_.buffers);
     }
     auto post = [thread = &thread_](std::function<void()> run) { thread->post(std::move(run)); };
-    return std::make_shared<HttpConversation>(client_session_, post, output_ready, services_);
+    return std::make_shared<HttpConversation>(client_session_, post, answers_ready, output_ready,
+                                              services_);
 }
 
 bool Connection::watch(std::uint32_t events) {

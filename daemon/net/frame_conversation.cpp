@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <span>
 #include <utility>
 #include <variant>
 
 #include <rocklock/error.hpp>
-
-#include "base/assert.hpp"
 
 namespace rocklock {
 namespace {
@@ -20,8 +17,6 @@ constexpr std::size_t max_calls = 65'536;
 constexpr std::size_t kept_buffer = 4096;
 // The capacity that the buffer of the output keeps when it is empty. There can be many connections.
 constexpr std::size_t kept_output = 512;
-// The number of held responses whose memory is reused.
-constexpr std::size_t kept_responses = 4;
 
 // Returns a lower bound of the time that a call waited before it was decided. `remaining` is
 // rounded down to milliseconds, so the time of the decision that follows from it can be up to a
@@ -176,16 +171,14 @@ void FrameConversation::take(const Frame& frame) {
 bool FrameConversation::is_held(std::uint64_t frame) {
     if (direct_count_ == 0) return false;
     const MutexLock lock(mutex_);
-    const auto held = std::span(direct_.held).first(direct_.count);
-    return std::any_of(held.begin(), held.end(),
-                       [&](const HeldResponse& each) { return each.frame == frame; });
+    return direct_.held.has_request(frame);
 }
 
 // Executes a direct call. Returns false if the frame contains another call.
 bool FrameConversation::decide_now(const Frame& frame) {
     if (buffers_full() || direct_count_ >= max_direct || outstanding() >= max_calls) return false;
-    DirectCall& call = DirectCall::of_this_thread();
-    if (!call.read(frame.body)) return false;
+    DirectCall& call = DirectCall::frame_of_this_thread();
+    if (!call.read_frame(frame.body)) return false;
     deciding_ = {frame.number, call.joins()};
     return client_session_->decide_now(call, shared_from_this());
 }
@@ -194,16 +187,15 @@ void FrameConversation::decided(std::uint64_t number, const Result<Answer>& answ
                                 const CallObserver::Started& started) {
     ++direct_count_;
     const MutexLock lock(mutex_);
-    if (direct_.count == direct_.held.size()) direct_.held.emplace_back();
-    HeldResponse& held = direct_.held[direct_.count++];
-    held.number = number;
-    held.frame = deciding_.frame;
+    HeldResponses::Response& held = direct_.held.add();
+    held.call = number;
+    held.request = deciding_.frame;
     held.started = started;
     held.may_discard = !answer || deciding_.joins;
     if (answer) {
-        append_answer(held.bytes, held.frame, *answer);
+        append_answer(held.bytes, held.request, *answer);
     } else {
-        append_refusal(held.bytes, held.frame, answer.error());
+        append_refusal(held.bytes, held.request, answer.error());
         held.refusal = std::make_unique<Error>(answer.error());
     }
 }
@@ -225,19 +217,15 @@ void FrameConversation::release(std::uint64_t number, const Error* failure,
     CallObserver::Started started;
     {
         const MutexLock lock(mutex_);
-        const auto all = std::span(direct_.held).first(direct_.count);
-        const auto held = std::find_if(all.begin(), all.end(), [&](const HeldResponse& each) {
-            return each.number == number;
-        });
-        ROCKLOCK_ASSERT(held != all.end());
-        place(*held, failure);
-        refusal = std::move(held->refusal);
+        HeldResponses::Response& held = direct_.held.find(number);
+        place(held, failure);
+        refusal = std::move(held.refusal);
         if (failure == nullptr && refusal == nullptr) {
-            client_session_->released(number, held->started, nullptr, now);
+            client_session_->released(number, held.started, nullptr, now);
         } else {
-            started = std::move(held->started);
+            started = std::move(held.started);
         }
-        remove_held(*held);
+        direct_.held.remove(held);
     }
     const Error* const error = failure != nullptr ? failure : refusal.get();
     if (error != nullptr) client_session_->released(number, started, error, now);
@@ -246,31 +234,19 @@ void FrameConversation::release(std::uint64_t number, const Error* failure,
 
 // Adds a held response to the responses that may be sent. If `failure` is not null, this error is
 // sent instead.
-void FrameConversation::place(HeldResponse& held, const Error* failure) {
+void FrameConversation::place(HeldResponses::Response& held, const Error* failure) {
     const auto before = answers_.size();
     if (failure != nullptr) {
-        append_refusal(answers_, held.frame, *failure);
+        append_refusal(answers_, held.request, *failure);
     } else if (held.may_discard && held.bytes.size() > small_buffer && buffers_full()) {
-        append_refusal(answers_, held.frame, buffers_->error());
+        append_refusal(answers_, held.request, buffers_->error());
     } else {
         append_or_swap(answers_, held.bytes);
     }
     if (answers_.size() > small_buffer) answer_bytes_.set(answers_.size());
     unsent_ += answers_.size() - before;
     has_answers_ = true;
-    direct_.released.push_back(held.number);
-}
-
-// Removes a held response. `held` is invalid afterwards.
-void FrameConversation::remove_held(HeldResponse& held) {
-    if (held.bytes.capacity() > kept_buffer) held.bytes = {};
-    held.bytes.clear();
-    HeldResponse& last = direct_.held[--direct_.count];
-    if (&held != &last) std::swap(held, last);
-    if (direct_.count == 0 && direct_.held.size() > kept_responses) {
-        direct_.held.resize(kept_responses);
-        direct_.held.shrink_to_fit();
-    }
+    direct_.released.push_back(held.call);
 }
 
 void FrameConversation::collect_direct() {

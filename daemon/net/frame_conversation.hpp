@@ -25,6 +25,7 @@
 #include "base/mutex.hpp"
 #include "daemon/api/answer_bytes.hpp"
 #include "daemon/net/conversation.hpp"
+#include "daemon/net/held_responses.hpp"
 #include "daemon/net/http_conversation.hpp"
 #include "service/client_session.hpp"
 #include "service/direct_call.hpp"
@@ -95,33 +96,17 @@ private:
         std::shared_ptr<CountedBytes> reserved{};
     };
 
-    // The response to a direct call, which must not be sent before release().
-    struct HeldResponse {
-        // The number of the call in `client_session_`, and the number that the client has given to
-        // it.
-        std::uint64_t number = 0;
-        std::uint64_t frame = 0;
-        CallObserver::Started started;
-        // The error with which the call was refused, or null.
-        std::unique_ptr<Error> refusal;
-        // Whether the response can be replaced by an error if it is large, because the call has
-        // changed nothing.
-        bool may_discard = false;
-        std::string bytes;
-    };
-    // The responses to direct calls.
+    // The responses to direct calls. A request is identified by the number that the client has
+    // given to the call.
     struct DirectResponses {
-        // The first `count` elements are in use. The strings of the others are reused.
-        std::vector<HeldResponse> held;
-        std::size_t count = 0;
+        HeldResponses held;
         // The numbers of the calls in `client_session_` whose responses are in `answers_`.
         std::vector<std::uint64_t> released;
     };
 
     bool decide_now(const Frame& frame);
     bool is_held(std::uint64_t frame) ROCKLOCK_EXCLUDES(mutex_);
-    void place(HeldResponse& held, const Error* failure) ROCKLOCK_REQUIRES(mutex_);
-    void remove_held(HeldResponse& held) ROCKLOCK_REQUIRES(mutex_);
+    void place(HeldResponses::Response& held, const Error* failure) ROCKLOCK_REQUIRES(mutex_);
     void collect_direct() ROCKLOCK_REQUIRES(mutex_);
     void read_frames(std::string_view& bytes);
     void confirm_before(std::uint64_t position);

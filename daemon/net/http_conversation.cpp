@@ -5,7 +5,6 @@
 
 #include <rocklock/error.hpp>
 
-#include "daemon/api/answer_bytes.hpp"
 #include "daemon/api/http_gate.hpp"
 #include "daemon/api/status_pages.hpp"
 #include "service/edit_endpoint.hpp"
@@ -54,6 +53,11 @@ bool only_reads_tables(std::string_view operation) {
     return name.starts_with("Describe") || name.starts_with("List");
 }
 
+ServiceAnswer answer_of(const Result<Reply>& reply, const ForeignReply* foreign) {
+    if (!reply) return {http_status(reply.error().code), json_type, {}, write_error(reply.error())};
+    return {200, json_type, {}, write_reply(*reply, foreign)};
+}
+
 // Returns true if the request changes a table, and its answer describes the table.
 bool describes_table(std::string_view operation) {
     return operation.ends_with(".CreateTable") || operation.ends_with(".UpdateTable") ||
@@ -64,12 +68,15 @@ bool describes_table(std::string_view operation) {
 
 HttpConversation::HttpConversation(std::shared_ptr<ClientSession> client_session,
                                    std::function<void(std::function<void()>)> post,
+                                   std::function<void()> answers_ready,
                                    std::function<void()> output_ready, const HttpServices& services)
     : Conversation(services.buffers),
       client_session_(std::move(client_session)),
       post_(std::move(post)),
+      answers_ready_(std::move(answers_ready)),
       output_ready_(std::move(output_ready)),
-      services_(services) {}
+      services_(services),
+      direct_(services.buffers) {}
 
 // Returns true if there is no room for the answer.
 bool HttpConversation::exceeds_limit(const ServiceAnswer& answer) const {
@@ -83,6 +90,12 @@ ServiceAnswer HttpConversation::limit_answer() const {
 void HttpConversation::receive(std::string_view bytes) {
     positions_.received(bytes.size());
     if (ending_) return;
+    awaited_ = true;
+    process(bytes);
+    collect();
+}
+
+void HttpConversation::process(std::string_view bytes) {
     TimeSlice slice;
     paused_ = false;
     auto problem = reader_.receive(
@@ -249,13 +262,15 @@ void HttpConversation::ask_for_edit(EditBody verb, HttpRequest request, std::uin
 
 void HttpConversation::call(HttpRequest&& request, std::uint64_t number) {
     std::string_view verb = request.operation;
-    if (services_.edits != nullptr && verb.starts_with(target_prefix)) {
-        if (auto edit = edit_named(verb.substr(target_prefix.size()))) {
+    const bool names_verb = verb.starts_with(target_prefix);
+    if (names_verb) verb.remove_prefix(target_prefix.size());
+    if (names_verb && decide_now(verb, request)) return;
+    if (services_.edits != nullptr && names_verb) {
+        if (auto edit = edit_named(verb)) {
             return ask_for_edit(*std::move(edit), std::move(request), number);
         }
     }
-    auto call = verb.starts_with(target_prefix) ? call_named(verb.substr(target_prefix.size()))
-                                                : std::nullopt;
+    auto call = names_verb ? call_named(verb) : std::nullopt;
     if (!call) {
         return answer(
             number,
@@ -341,17 +356,108 @@ void HttpConversation::ask_read(Result<Call> read, std::uint64_t number, std::si
                           reserved = std::move(reserved)](const Result<Reply>& reply) {
                              const auto self = weak.lock();
                              if (!self) return;
-                             // The text is made on the thread that completes the call; the
-                             // connection's thread only sends it.
-                             ServiceAnswer answer;
-                             answer.status = reply ? 200 : http_status(reply.error().code);
-                             answer.body = reply
-                                               ? write_reply(*reply, foreign ? &*foreign : nullptr)
-                                               : write_error(reply.error());
-                             const bool may_discard = bytes.may_discard(answer.body.size(), !reply);
-                             self->made(number, std::move(answer),
-                                        may_discard ? IfFull::replace : IfFull::keep, reserved);
+                             self->replied(number, answer_of(reply, foreign ? &*foreign : nullptr),
+                                           bytes, reserved);
                          });
+}
+
+// Called on any thread.
+void HttpConversation::replied(std::uint64_t number, ServiceAnswer answer, const AnswerBytes& bytes,
+                               std::shared_ptr<Reserved> reserved) {
+    const bool may_discard = bytes.may_discard(answer.body.size(), answer.status != 200);
+    made(number, std::move(answer), may_discard ? IfFull::replace : IfFull::keep,
+         std::move(reserved));
+}
+
+// ---- Direct calls ----
+
+// Executes a direct call, whose slot is the last one. Returns false if it is another call.
+bool HttpConversation::decide_now(std::string_view verb, const HttpRequest& request) {
+    // The response to an Acquire can be larger than its request. If it can be larger than
+    // `small_buffer`, its size must be reserved.
+    const bool may_be_large = request.body.size() > small_buffer / 2;
+    if (may_be_large || buffers_full() || direct_calls_.count >= max_direct) return false;
+    DirectCall& call = DirectCall::json_of_this_thread();
+    if (!call.read_json(verb, request.body)) return false;
+    direct_calls_.joins = call.joins();
+    return client_session_->decide_now(call, shared_from_this());
+}
+
+void HttpConversation::decided(std::uint64_t call, const Result<Answer>& answer,
+                               const CallObserver::Started& started) {
+    Slot& slot = slots_.back();
+    slot.call = call;
+    ++direct_calls_.count;
+    const MutexLock lock(mutex_);
+    HeldResponses::Response& held = direct_.held.add();
+    held.call = call;
+    held.request = slot.number;
+    held.started = started;
+    held.may_discard = !answer || direct_calls_.joins;
+    if (answer) {
+        held.bytes = write_answer(*answer);
+    } else {
+        held.bytes = write_error(answer.error());
+        held.refusal = std::make_unique<Error>(answer.error());
+    }
+}
+
+Dispatcher::Done HttpConversation::waits(std::uint64_t call) {
+    Slot& slot = slots_.back();
+    slot.call = call;
+    return [weak = weak_from_this(), number = slot.number,
+            bytes = AnswerBytes(direct_calls_.joins)](const Result<Reply>& reply) {
+        const auto self = weak.lock();
+        if (self) self->replied(number, answer_of(reply, nullptr), bytes, nullptr);
+    };
+}
+
+// Called on any thread.
+void HttpConversation::release(std::uint64_t call, const Error* failure,
+                               std::chrono::steady_clock::time_point now) {
+    std::unique_ptr<Error> refusal;
+    CallObserver::Started started;
+    {
+        const MutexLock lock(mutex_);
+        HeldResponses::Response& held = direct_.held.find(call);
+        refusal = std::move(held.refusal);
+        started = std::move(held.started);
+        const Error* const error = failure != nullptr ? failure : refusal.get();
+        Released& released = direct_.released.emplace_back();
+        released.number = held.request;
+        released.body = failure != nullptr ? write_error(*failure) : std::move(held.bytes);
+        if (error != nullptr) released.status = http_status(error->code);
+        if (held.may_discard && released.body.size() > small_buffer && buffers_full()) {
+            ServiceAnswer full = limit_answer();
+            released.status = full.status;
+            released.body = std::move(full.body);
+        }
+        const auto size = released.body.size();
+        made_ += size;
+        if (size > small_buffer) direct_.bytes.set(direct_.bytes.bytes() + size);
+        direct_.held.remove(held);
+    }
+    // Without the mutex, because the observer of the calls may stop the server.
+    const Error* const error = failure != nullptr ? failure : refusal.get();
+    client_session_->released(call, started, error, now);
+    if (!awaited_.exchange(true)) answers_ready_();
+}
+
+void HttpConversation::collect() {
+    // A response that is released from now on causes a call of `answers_ready`.
+    awaited_ = false;
+    if (direct_calls_.count == 0) return;
+    std::vector<Released> released;
+    {
+        const MutexLock lock(mutex_);
+        released.swap(direct_.released);
+        direct_.bytes.set(0);
+    }
+    direct_calls_.count -= released.size();
+    for (Released& each : released) {
+        made_ -= each.body.size();
+        answer(each.number, {each.status, json_type, {}, std::move(each.body)});
+    }
 }
 
 // Returns the number for the call of this slot in the client session, and stores it in the slot.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,13 +16,18 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/mutex.hpp"
+#include "daemon/api/answer_bytes.hpp"
 #include "daemon/api/http_gate.hpp"
 #include "daemon/http/http_answer.hpp"
 #include "daemon/http/http_reader.hpp"
 #include "daemon/net/conversation.hpp"
 #include "daemon/net/event_stream.hpp"
+#include "daemon/net/held_responses.hpp"
 #include "service/client_session.hpp"
+#include "service/direct_call.hpp"
 #include "wire/edit_json.hpp"
 
 namespace rocklock {
@@ -60,14 +66,16 @@ struct HttpServices {
 // Threads:  one at a time. Responses arrive through `post`.
 // Lifetime: owned by shared pointers. Responses that arrive after its destruction are discarded.
 class HttpConversation final : public Conversation,
+                               public DirectConnection,
                                public std::enable_shared_from_this<HttpConversation> {
 public:
-    // `post` runs a function on the conversation's thread. `output_ready` is called if
-    // take_output() may return something, if has_room() has become true, or if the conversation has
-    // ended.
+    // `post` runs a function on the conversation's thread. `answers_ready` is called on any thread;
+    // the connection's thread must then call collect(). `output_ready` is called if take_output()
+    // may return something, if has_room() has become true, or if the conversation has ended.
     HttpConversation(std::shared_ptr<ClientSession> client_session,
                      std::function<void(std::function<void()>)> post,
-                     std::function<void()> output_ready, const HttpServices& services = {});
+                     std::function<void()> answers_ready, std::function<void()> output_ready,
+                     const HttpServices& services = {});
 
     void receive(std::string_view bytes) override;
     std::optional<std::uint64_t> incomplete_request() const override {
@@ -78,6 +86,7 @@ public:
     void end_of_input() override;
     std::string take_output() override;
     bool has_output() const override { return !output_.empty(); }
+    void collect() override ROCKLOCK_EXCLUDES(mutex_);
     std::size_t outstanding() const override { return slots_.size(); }
     bool heard() const override { return last_number_ > 0; }
     // Returns false during a long search and during a call for tables. Therefore, later requests
@@ -91,8 +100,17 @@ public:
     void output_taken() override;
     bool streams() const override { return stream_.has_value(); }
 
+    void decided(std::uint64_t call, const Result<Answer>& answer,
+                 const CallObserver::Started& started) override ROCKLOCK_EXCLUDES(mutex_);
+    Dispatcher::Done waits(std::uint64_t call) override;
+    void release(std::uint64_t call, const Error* failure,
+                 std::chrono::steady_clock::time_point now) override ROCKLOCK_EXCLUDES(mutex_);
+
 private:
     static constexpr std::size_t max_outstanding = 1024;
+    // If more responses to direct calls are not collected yet, calls use the general path, because
+    // these responses are searched one by one.
+    static constexpr std::size_t max_direct = 32;
 
     struct Slot {
         std::uint64_t number = 0;
@@ -105,8 +123,27 @@ private:
         bool open = false;
     };
 
+    // The response to a direct call, which may be sent.
+    struct Released {
+        // The number of the slot.
+        std::uint64_t number = 0;
+        int status = 200;
+        std::string body;
+    };
+    // The responses to direct calls. A request is identified by the number of its slot.
+    struct DirectResponses {
+        explicit DirectResponses(UserBuffers::Account* account) : bytes(account) {}
+
+        HeldResponses held;
+        std::vector<Released> released;
+        // The memory of the released responses, if they are large.
+        CountedBytes bytes;
+    };
+
+    void process(std::string_view bytes);
     void confirm_before(std::uint64_t position);
     void take(HttpRequest&& request);
+    bool decide_now(std::string_view verb, const HttpRequest& request);
     void ask(HttpRequest&& request, std::uint64_t number);
     void call(HttpRequest&& request, std::uint64_t number);
     void read_in_background(Call call, std::string body, std::uint64_t number);
@@ -138,6 +175,8 @@ private:
         // Set if the request has failed because there was no room for the response.
         bool refused = false;
     };
+    void replied(std::uint64_t number, ServiceAnswer answer, const AnswerBytes& bytes,
+                 std::shared_ptr<Reserved> reserved);
     AnswerRoom room_in(const std::shared_ptr<Reserved>& reserved, std::size_t body_size) const;
     void made(std::uint64_t number, ServiceAnswer answer, IfFull if_full,
               std::shared_ptr<Reserved> reserved);
@@ -149,6 +188,7 @@ private:
 
     std::shared_ptr<ClientSession> client_session_;
     std::function<void(std::function<void()>)> post_;
+    std::function<void()> answers_ready_;
     std::function<void()> output_ready_;
     const HttpServices services_;
     HttpReader reader_;
@@ -174,6 +214,17 @@ private:
     bool paused_ = false;
     bool ending_ = false;
     bool broken_ = false;
+    struct {
+        // The number of direct calls whose responses are not collected yet.
+        std::size_t count = 0;
+        // DirectCall::joins() of the call that is being decided. Its slot is the last one.
+        bool joins = false;
+    } direct_calls_;
+
+    Mutex mutex_;
+    DirectResponses direct_ ROCKLOCK_GUARDED_BY(mutex_);
+    // Set if collect() will be called anyway, so that `answers_ready` need not be called.
+    std::atomic<bool> awaited_{false};
 };
 
 }  // namespace rocklock

@@ -1,6 +1,7 @@
 // A frequent call that is decided without function objects, because it usually does not wait.
 //
-//     DirectCall::read() ──► ClientSession::decide_now() ──► DirectConnection::decided(): the reply
+//     DirectCall::read_…() ──► ClientSession::decide_now() ──► DirectConnection::decided(): the
+//     reply
 //                               │         │                            │ release()
 //                               │         └► waits(): as other calls   ▼
 //                               └► false: the general path         may be sent
@@ -24,12 +25,18 @@ class DirectCall {
 public:
     DirectCall();
 
-    // Returns the object of the calling thread. Calls reuse its memory.
-    static DirectCall& of_this_thread();
+    // Return the objects of the calling thread for calls in frames and for calls as JSON. Calls
+    // reuse their memory.
+    static DirectCall& frame_of_this_thread();
+    static DirectCall& json_of_this_thread();
 
     // Reads the body of a call frame. Returns false if it is another call, or invalid: it must then
-    // be passed to read_call_frame().
-    bool read(std::string_view body);
+    // be passed to read_call_frame(). An object is used either for this function or for
+    // read_json().
+    bool read_frame(std::string_view body);
+    // Reads the body of a call as JSON. Returns false if the call is not an Acquire or a Release
+    // that read_usual_body() can read: it must then be passed to read_call().
+    bool read_json(std::string_view verb, std::string_view body);
 
     const Event& event() const { return acquires_ ? acquire_event_ : release_event_; }
     const SessionId& session() const { return acquires_ ? *acquire_.session : release_.session; }

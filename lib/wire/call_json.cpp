@@ -218,6 +218,10 @@ std::string write_reply(const Reply& reply, const ForeignReply* foreign) {
     return std::visit([&](const auto& value) { return written(value, foreign); }, reply);
 }
 
+std::string write_answer(const Answer& answer) {
+    return std::visit([](const auto& value) { return written(value); }, answer);
+}
+
 std::string write_error(const Error& error) {
     JsonWriter json;
     JsonMembers members(json);

@@ -45,6 +45,8 @@ struct ForeignReply {
 Result<Reply> read_reply(const CallBody& asked, std::string_view json, bool* is_foreign = nullptr);
 // `foreign` is not null if the client has another boot clock than the manager.
 std::string write_reply(const Reply& reply, const ForeignReply* foreign = nullptr);
+// As above, for the answer of the lock manager to a client with the same boot clock.
+std::string write_answer(const Answer& answer);
 
 // Returns the error as a JSON object, which contains its name, its message and its facts. The facts
 // are the members that describe_facts() lists. Members that describe items are not included.

@@ -233,16 +233,17 @@ public:
         const Caller caller = manner.over_tcp ? Caller{nobody_known, 0} : Caller{administrator, 0};
         client_session_ = std::make_shared<ClientSession>(*world.dispatcher, caller);
         auto post = [this](std::function<void()> run) { posted_.push_back(std::move(run)); };
+        auto answers_ready = [this] {
+            posted_.emplace_back([conversation = conversation_] { conversation->collect(); });
+        };
         if (first == frame_greeting.front()) {
-            auto answers_ready = [this] {
-                posted_.emplace_back([conversation = conversation_] { conversation->collect(); });
-            };
             conversation_ = std::make_shared<FrameConversation>(client_session_, world.clock,
                                                                 answers_ready, [] {});
             reading_ = std::make_unique<FrameReading>();
         } else {
             conversation_ = std::make_shared<HttpConversation>(
-                client_session_, post, [] {}, HttpServices{manner.over_tcp, world.pages.get()});
+                client_session_, post, answers_ready, [] {},
+                HttpServices{manner.over_tcp, world.pages.get()});
             reading_ = std::make_unique<HttpReading>();
         }
     }

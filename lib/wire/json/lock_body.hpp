@@ -9,10 +9,10 @@
 namespace rocklock {
 
 // Each function reads the body of one call and the secret of its session. The objects must be
-// empty. An Acquire is usual if it has the members Session, Secret and Locks, and possibly
-// PatienceMs, RequestId and Note; its locks have the member Resource, and possibly Mode and
-// Subtree. A Release has the members Session, Secret and Grant, and a RenewSession has Session and
-// Secret.
+// empty, except for the members that every usual body has. An Acquire is usual if it has the
+// members Session, Secret and Locks, and possibly PatienceMs, RequestId and Note; its locks have
+// the member Resource, and possibly Mode and Subtree. A Release has the members Session, Secret and
+// Grant, and a RenewSession has Session and Secret.
 //
 // Returns false if the body is not valid; if it has other or repeated members; if a string has
 // escapes or characters that are not ASCII; if a number has a sign, a fraction or an exponent; or

@@ -4,13 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,89 +15,17 @@
 #include <boost/test/unit_test.hpp>
 
 #include <rocklock/clock.hpp>
-#include <rocklock/testing/faulty_storage.hpp>
 
 #include "daemon/net/frame_conversation.hpp"
-#include "lock/manager/lock_manager.hpp"
+#include "direct_world.hpp"
 #include "service/client_session.hpp"
 
 namespace {
 
 using namespace rocklock;
 using testing::FaultyStorage;
+using World = testing::DirectWorld;
 using namespace std::chrono_literals;
-
-const std::size_t acquire_verb = CallBody(Acquire()).index();
-
-// Counts the replies to Acquires.
-class Observer final : public CallObserver {
-public:
-    Started begin(const Call& call, const Caller& /*caller*/) override {
-        return {call.body.index(), true, std::chrono::steady_clock::now(), nullptr};
-    }
-    void end(const Started& started, Result<Reply>&& reply, const Done& done) override {
-        count(started, reply ? nullptr : &reply.error());
-        done(std::move(reply));
-    }
-    void end(const Started& started, const Error* error,
-             std::chrono::steady_clock::time_point /*now*/) override {
-        count(started, error);
-    }
-
-    int replies(std::optional<ErrorCode> error) const {
-        const std::lock_guard lock(mutex_);
-        const auto found = replies_.find(error);
-        return found != replies_.end() ? found->second : 0;
-    }
-
-private:
-    void count(const Started& started, const Error* error) {
-        if (started.verb != acquire_verb) return;
-        const std::lock_guard lock(mutex_);
-        ++replies_[error != nullptr ? std::optional(error->code) : std::nullopt];
-    }
-
-    mutable std::mutex mutex_;
-    std::map<std::optional<ErrorCode>, int> replies_;
-};
-
-struct World {
-    // Without this function, the manager's thread could deliver responses before flush().
-    World() {
-        manager->on_flush_needed([] {});
-    }
-    // Delivers the responses that were not flushed, while their observer exists.
-    ~World() { std::ignore = manager->close(); }
-    World(const World&) = delete;
-    World& operator=(const World&) = delete;
-
-    FaultyStorage storage{system_clock()};
-    std::unique_ptr<LockManager> manager = LockManager::open(storage, system_clock(), {}).value();
-    Observer observer;
-    Dispatcher dispatcher{*manager, nullptr, options()};
-
-    DispatcherOptions options() {
-        DispatcherOptions made;
-        made.observer = &observer;
-        made.flush_soon = [] {};
-        return made;
-    }
-    // Waits until so many calls have ended with this error. Fails after a minute.
-    void await_calls(int count, ErrorCode error) const {
-        const auto deadline = std::chrono::steady_clock::now() + 1min;
-        while (calls(error) < count) {
-            BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
-            std::this_thread::yield();
-        }
-        BOOST_TEST(calls(error) == count);
-    }
-    void flush() const {
-        while (manager->flush() == 0ms) {
-        }
-    }
-    int calls(std::optional<ErrorCode> error = {}) const { return observer.replies(error); }
-    std::uint64_t held() const { return manager->statistics().held; }
-};
 
 // A connection with a session that it has proved to own. Its responses are collected by the test.
 class Line {

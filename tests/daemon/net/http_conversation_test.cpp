@@ -44,13 +44,8 @@ public:
     explicit Line(World& world, Caller caller = {4711, 42}, const HttpServices& services = {})
         : session_(std::make_shared<ClientSession>(world.dispatcher, caller)),
           conversation_(std::make_shared<HttpConversation>(
-              session_,
-              [this](std::function<void()> run) {
-                  const std::lock_guard lock(mutex_);
-                  posted_.push_back(std::move(run));
-                  arrived_.notify_all();
-              },
-              [] {}, services)) {}
+              session_, [this](std::function<void()> run) { post(std::move(run)); },
+              [this] { post([this] { conversation_->collect(); }); }, [] {}, services)) {}
 
     void send(const std::string& verb, const std::string& body) {
         conversation_->receive("POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121." + verb +
@@ -81,6 +76,12 @@ public:
     }
 
 private:
+    void post(std::function<void()> run) {
+        const std::lock_guard lock(mutex_);
+        posted_.push_back(std::move(run));
+        arrived_.notify_all();
+    }
+
     std::mutex mutex_;
     std::condition_variable arrived_;
     std::deque<std::function<void()>> posted_;

@@ -1,0 +1,48 @@
+// The responses to the direct calls of one connection that must not be sent yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocklock/error.hpp>
+
+#include "service/direct_call.hpp"
+
+namespace rocklock {
+
+// Threads: one at a time.
+class HeldResponses {
+public:
+    struct Response {
+        // The number of the call in the ClientSession.
+        std::uint64_t call = 0;
+        // The number that identifies the request on the connection.
+        std::uint64_t request = 0;
+        CallObserver::Started started;
+        // The error with which the call was refused, or null.
+        std::unique_ptr<Error> refusal;
+        // Whether the response can be replaced by an error if it is large, because the call has
+        // changed nothing.
+        bool may_discard = false;
+        std::string bytes;
+    };
+
+    // Adds a response. Its `bytes` are empty; the caller must set all members.
+    Response& add();
+    // Returns the response to this call, which must exist.
+    Response& find(std::uint64_t call);
+    // Removes a response. All references to responses are invalid afterwards.
+    void remove(Response& response);
+    // Returns whether there is a response to this request.
+    bool has_request(std::uint64_t request) const;
+
+private:
+    // The first `count_` elements are in use. The strings of the others are reused.
+    std::vector<Response> responses_;
+    std::size_t count_ = 0;
+};
+
+}  // namespace rocklock
