@@ -224,9 +224,10 @@ std::size_t HttpReader::take_usual(std::string_view input,
     HttpRequest usual;
     const auto size = read_usual_request(input, usual);
     if (!size) return 0;
-    parsed_bytes_ += *size;
-    taken_bytes_ = parsed_bytes_;
+    skip(*size);
+    usual_head_ = input.substr(0, *size - usual.body.size());
     take(std::move(usual));
+    usual_head_ = {};
     return *size;
 }
 

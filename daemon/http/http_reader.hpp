@@ -57,7 +57,18 @@ public:
     // Frees the memory that held_bytes() counts. receive() must not be called after clear().
     void clear();
 
-    // Returns the total size of the requests for which `take` was called. A call of `take` that is
+    // While `take` is called with a request that read_usual_request() has read: the bytes of the
+    // request before its body. Otherwise empty.
+    std::string_view usual_head() const { return usual_head_; }
+    // Reports that the caller has itself processed a request of this size at the beginning of the
+    // input. Requires !has_begun().
+    void skip(std::size_t bytes) {
+        parsed_bytes_ += bytes;
+        taken_bytes_ = parsed_bytes_;
+    }
+
+    // Returns the total size of the requests for which `take` was called, and of those that were
+    // skipped. A call of `take` that is
     // in progress counts. The result is the position of the next request in the input.
     std::uint64_t taken_bytes() const { return taken_bytes_; }
 
@@ -83,6 +94,7 @@ private:
     std::uint64_t parsed_bytes_ = 0;
     std::uint64_t taken_bytes_ = 0;
     bool wants_continue_ = false;
+    std::string_view usual_head_;
 };
 
 }  // namespace rocklock

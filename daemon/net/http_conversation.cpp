@@ -7,6 +7,7 @@
 
 #include "daemon/api/http_gate.hpp"
 #include "daemon/api/status_pages.hpp"
+#include "daemon/http/known_heads.hpp"
 #include "service/edit_endpoint.hpp"
 #include "service/item_endpoint.hpp"
 #include "wire/call_json.hpp"
@@ -98,13 +99,24 @@ void HttpConversation::receive(std::string_view bytes) {
 void HttpConversation::process(std::string_view bytes) {
     TimeSlice slice;
     paused_ = false;
-    auto problem = reader_.receive(
-        bytes,
-        [&] {
-            paused_ = !ending_ && (!has_room() || slice.over());
-            return !ending_ && !paused_;
-        },
-        [this](HttpRequest&& request) { take(std::move(request)); });
+    // Whether the next call of `wanted` was already made.
+    bool asked = false;
+    const auto wanted = [&] {
+        if (std::exchange(asked, false)) return true;
+        paused_ = !ending_ && (!has_room() || slice.over());
+        return !ending_ && !paused_;
+    };
+    if (direct_calls_.expected && !reader_.has_begun()) {
+        while (!bytes.empty() && wanted()) {
+            const auto size = take_direct(bytes);
+            asked = size == 0;
+            if (asked) break;
+            bytes.remove_prefix(size);
+        }
+        if (bytes.empty()) return;
+    }
+    auto problem =
+        reader_.receive(bytes, wanted, [this](HttpRequest&& request) { take(std::move(request)); });
     if (!count_request(reader_.held_bytes()) && !problem) problem = HttpProblem{503, {}};
     // Even an incomplete request confirms earlier responses, because it may get a response itself.
     // If the client does not read that one, the socket does not report which of the earlier
@@ -174,9 +186,7 @@ void HttpConversation::take(HttpRequest&& request) {
 
 void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
     if (services_.tcp) {
-        static const HttpAccess this_machine;
-        const auto& access = services_.access != nullptr ? *services_.access : this_machine;
-        if (const auto foreign = refuse_foreign(request, access)) {
+        if (const auto foreign = refuse_foreign(request, access())) {
             const auto name =
                 foreign->status == 403 ? "AccessDeniedException" : "ValidationException";
             return answer(number, refusal(foreign->status, name, foreign->message));
@@ -203,6 +213,7 @@ void HttpConversation::ask(HttpRequest&& request, std::uint64_t number) {
 }
 
 void HttpConversation::ask_tables(HttpRequest&& request, std::uint64_t number) {
+    direct_calls_.expected = false;
     if (buffers_full()) return answer(number, limit_answer());
     const auto body_size = request.body.size();
     auto call = std::make_unique<ItemCall>(std::move(request));
@@ -264,7 +275,10 @@ void HttpConversation::call(HttpRequest&& request, std::uint64_t number) {
     std::string_view verb = request.operation;
     const bool names_verb = verb.starts_with(target_prefix);
     if (names_verb) verb.remove_prefix(target_prefix.size());
-    if (names_verb && decide_now(verb, request)) return;
+    if (names_verb && DirectCall::has_verb(verb) && !reader_.usual_head().empty()) {
+        KnownHeads::of_this_thread().add(reader_.usual_head(), request);
+        direct_calls_.expected = true;
+    }
     if (services_.edits != nullptr && names_verb) {
         if (auto edit = edit_named(verb)) {
             return ask_for_edit(*std::move(edit), std::move(request), number);
@@ -371,16 +385,35 @@ void HttpConversation::replied(std::uint64_t number, ServiceAnswer answer, const
 
 // ---- Direct calls ----
 
-// Executes a direct call, whose slot is the last one. Returns false if it is another call.
-bool HttpConversation::decide_now(std::string_view verb, const HttpRequest& request) {
+// Executes the request at the beginning of the input if it is a direct call with a known head.
+// Returns its size, or 0 if take() must process it.
+std::size_t HttpConversation::take_direct(std::string_view input) {
+    const auto found = KnownHeads::of_this_thread().find(input);
+    if (!found) return 0;
     // The response to an Acquire can be larger than its request. If it can be larger than
     // `small_buffer`, its size must be reserved.
-    const bool may_be_large = request.body.size() > small_buffer / 2;
-    if (may_be_large || buffers_full() || direct_calls_.count >= max_direct) return false;
+    const bool may_be_large = found->body_bytes > small_buffer / 2;
+    if (may_be_large || buffers_full() || direct_calls_.count >= max_direct) return 0;
+    if (services_.tcp && refuse_foreign(found->request, access())) return 0;
+    const auto verb = std::string_view(found->request.operation).substr(target_prefix.size());
     DirectCall& call = DirectCall::json_of_this_thread();
-    if (!call.read_json(verb, request.body)) return false;
+    if (!call.read_json(verb, input.substr(found->head_bytes, found->body_bytes))) return 0;
     direct_calls_.joins = call.joins();
-    return client_session_->decide_now(call, shared_from_this());
+    slots_.push_back({.number = last_number_ + 1});
+    if (!client_session_->decide_now(call, shared_from_this())) {
+        slots_.pop_back();
+        return 0;
+    }
+    ++last_number_;
+    const auto size = found->head_bytes + found->body_bytes;
+    reader_.skip(size);
+    confirm_before(std::exchange(next_begin_, reader_.taken_bytes()));
+    return size;
+}
+
+const HttpAccess& HttpConversation::access() const {
+    static const HttpAccess this_machine;
+    return services_.access != nullptr ? *services_.access : this_machine;
 }
 
 void HttpConversation::decided(std::uint64_t call, const Result<Answer>& answer,

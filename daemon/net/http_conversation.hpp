@@ -143,7 +143,8 @@ private:
     void process(std::string_view bytes);
     void confirm_before(std::uint64_t position);
     void take(HttpRequest&& request);
-    bool decide_now(std::string_view verb, const HttpRequest& request);
+    std::size_t take_direct(std::string_view input);
+    const HttpAccess& access() const;
     void ask(HttpRequest&& request, std::uint64_t number);
     void call(HttpRequest&& request, std::uint64_t number);
     void read_in_background(Call call, std::string body, std::uint64_t number);
@@ -219,6 +220,9 @@ private:
         std::size_t count = 0;
         // DirectCall::joins() of the call that is being decided. Its slot is the last one.
         bool joins = false;
+        // Whether the next request may be a direct call. False after a request for tables, until
+        // another call with the verb of a direct call arrives.
+        bool expected = true;
     } direct_calls_;
 
     Mutex mutex_;

@@ -34,6 +34,8 @@ public:
     // be passed to read_call_frame(). An object is used either for this function or for
     // read_json().
     bool read_frame(std::string_view body);
+    // Returns whether a call with this verb can be a direct call.
+    static bool has_verb(std::string_view verb) { return verb == "Acquire" || verb == "Release"; }
     // Reads the body of a call as JSON. Returns false if the call is not an Acquire or a Release
     // that read_usual_body() can read: it must then be passed to read_call().
     bool read_json(std::string_view verb, std::string_view body);

@@ -15,6 +15,8 @@
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "daemon/http/known_heads.hpp"
+#include "daemon/http/usual_request.hpp"
 #include "daemon/net/http_conversation.hpp"
 #include "direct_world.hpp"
 #include "service/client_session.hpp"
@@ -82,6 +84,18 @@ public:
         // The first call proves the session.
         send("RenewSession", "{" + proof + "}");
         await();
+        learn_heads();
+    }
+
+    // The heads of direct calls must be known.
+    static void learn_heads() {
+        for (const std::string_view verb : {"Acquire", "Release"}) {
+            const std::string bytes = request(verb, "{}");
+            HttpRequest read;
+            BOOST_REQUIRE(read_usual_request(bytes, read).has_value());
+            KnownHeads::of_this_thread().add(std::string_view(bytes).substr(0, bytes.size() - 2),
+                                             read);
+        }
     }
 
     static std::string request(std::string_view verb, const std::string& body) {
