@@ -9,15 +9,21 @@ namespace {
 
 constexpr std::string_view url_alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-constexpr std::uint8_t foreign_to_url = 0xFF;
+// The bits of a group of four characters: one table for each position in the group, with the value
+// of each character at its place among the 24 bits. `foreign_to_url` stands for a character that is
+// not in the alphabet.
+constexpr std::size_t group_size = 4;
+constexpr std::uint32_t foreign_to_url = 0x8000'0000;
 
-constexpr std::array<std::uint8_t, 256> url_values = [] {
-    std::array<std::uint8_t, 256> table{};
-    table.fill(foreign_to_url);
-    for (std::size_t i = 0; i < url_alphabet.size(); ++i) {
-        table[static_cast<std::uint8_t>(url_alphabet[i])] = static_cast<std::uint8_t>(i);
+constexpr std::array<std::array<std::uint32_t, 256>, group_size> url_values = [] {
+    std::array<std::array<std::uint32_t, 256>, group_size> tables{};
+    for (std::size_t position = 0; position < group_size; ++position) {
+        tables[position].fill(foreign_to_url);
+        for (std::uint32_t i = 0; i < url_alphabet.size(); ++i) {
+            tables[position][static_cast<std::uint8_t>(url_alphabet[i])] = i << (18 - 6 * position);
+        }
     }
-    return table;
+    return tables;
 }();
 
 constexpr std::size_t text_size(std::size_t bytes) { return (bytes * 4 + 2) / 3; }
@@ -45,36 +51,35 @@ std::string base64url_encode(std::span<const std::uint8_t> bytes) {
 
 bool base64url_decode(std::string_view text, std::span<std::uint8_t> bytes) {
     if (text.size() != text_size(bytes.size())) return false;
-    // Has the highest bit of a byte set if any character is invalid.
-    std::uint32_t faults = 0;
-    const auto value_at = [&](std::size_t at) {
-        const std::uint32_t value = url_values[static_cast<std::uint8_t>(text[at])];
-        faults |= value;
-        return value;
+    // Has `foreign_to_url` set if any character is invalid.
+    std::uint32_t all = 0;
+    // Returns the bits of up to four characters. Missing characters count as zero.
+    const auto group_at = [&](std::size_t at, std::size_t size) {
+        std::uint32_t bits = 0;
+        for (std::size_t i = 0; i < size; ++i) {
+            bits |= url_values[i][static_cast<std::uint8_t>(text[at + i])];
+        }
+        all |= bits;
+        return bits;
     };
     auto out = bytes.begin();
     std::size_t i = 0;
-    for (; i + 4 <= text.size(); i += 4) {
-        const auto bits =
-            value_at(i) << 18 | value_at(i + 1) << 12 | value_at(i + 2) << 6 | value_at(i + 3);
+    for (; i + group_size <= text.size(); i += group_size) {
+        const auto bits = group_at(i, group_size);
         *out++ = static_cast<std::uint8_t>(bits >> 16 & 0xFF);
         *out++ = static_cast<std::uint8_t>(bits >> 8 & 0xFF);
         *out++ = static_cast<std::uint8_t>(bits & 0xFF);
     }
     // Two or three characters are left, or none. The last one has unused bits.
     std::uint32_t unused = 0;
-    if (const auto left = text.size() - i; left == 2) {
-        const auto bits = value_at(i) << 6 | value_at(i + 1);
-        *out++ = static_cast<std::uint8_t>(bits >> 4 & 0xFF);
-        unused = bits & 0xF;
-    } else if (left == 3) {
-        const auto bits = value_at(i) << 12 | value_at(i + 1) << 6 | value_at(i + 2);
-        *out++ = static_cast<std::uint8_t>(bits >> 10 & 0xFF);
-        *out++ = static_cast<std::uint8_t>(bits >> 2 & 0xFF);
-        unused = bits & 0x3;
+    if (const auto left = text.size() - i; left > 0) {
+        std::uint32_t bits = group_at(i, left);
+        for (; out != bytes.end(); bits <<= 8)
+            *out++ = static_cast<std::uint8_t>(bits >> 16 & 0xFF);
+        unused = bits & 0xFF'FFFF;
     }
     ROCKLOCK_ASSERT(out == bytes.end());
-    return (faults & 0x80U) == 0 && unused == 0;
+    return (all & foreign_to_url) == 0 && unused == 0;
 }
 
 }  // namespace rocklock
