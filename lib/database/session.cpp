@@ -49,12 +49,14 @@ void end_without_waiting(const KeptSession& kept, Request request) {
 
 // ---- Guard ----
 
-Guard::Guard(std::shared_ptr<KeptSession> kept, Grant grant)
+Guard::Guard(std::shared_ptr<KeptSession> kept, Grant&& grant)
     : kept_(std::move(kept)), grant_(std::move(grant)) {}
 
 Guard::Guard(Guard&& other) noexcept
-    : kept_(std::move(other.kept_)), grant_(std::exchange(other.grant_, {})) {
-    other.kept_ = nullptr;
+    : kept_(std::move(other.kept_)), grant_(std::move(other.grant_)) {
+    // An empty guard names no grant. The rest of its grant is unspecified.
+    other.grant_.id = {};
+    other.grant_.token = {};
 }
 
 Guard& Guard::operator=(Guard&& other) noexcept {

@@ -174,7 +174,7 @@ public:
 private:
     friend class Session;
     friend class SessionKeeper;
-    Guard(std::shared_ptr<KeptSession> kept, Grant grant);
+    Guard(std::shared_ptr<KeptSession> kept, Grant&& grant);
 
     Result<TransactWriteAnswer> save_and(AfterSave after, TableService& tables, TransactWrite save);
     // Empties the guard after its grant was released, and removes the grant from the state of the

@@ -234,6 +234,10 @@ struct LockManager::Core {
     // `now` must have been read with the mutex held.
     void decide(const Event& event, Ticket ticket, Instant now, DeferredActions& after)
         ROCKLOCK_REQUIRES(mutex);
+    // `what` is an Event, or a Request, which would be slow to move into an Event.
+    template <typename What>
+    void decide_on(const What& what, Ticket ticket, Instant now, DeferredActions& after)
+        ROCKLOCK_REQUIRES(mutex);
     void sync_reservation() ROCKLOCK_EXCLUDES(mutex);
     void distribute(Ticket own, const CommitDependency& dependency, DeferredActions& after)
         ROCKLOCK_REQUIRES(mutex);
@@ -248,9 +252,12 @@ struct LockManager::Core {
     }
     void resume() ROCKLOCK_EXCLUDES(mutex);
 
-    Result<Answer> call(Event event, const std::stop_token& stop) ROCKLOCK_EXCLUDES(mutex);
-    std::variant<Result<Answer>, ReacquireLocks> finish_own(DeferredActions& after)
+    Result<Answer> call(const Request& request, const std::stop_token& stop)
         ROCKLOCK_EXCLUDES(mutex);
+    template <typename What>
+    std::optional<Result<Answer>> call_on(const What& what, const std::stop_token& stop,
+                                          DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
+    Result<Answer> finish_own(DeferredActions& after) ROCKLOCK_EXCLUDES(mutex);
     Result<Answer> await(Caller& caller, Ticket ticket, const std::stop_token& stop)
         ROCKLOCK_EXCLUDES(mutex);
     Result<void> durable(const CommitDependency& dependency) ROCKLOCK_EXCLUDES(mutex);

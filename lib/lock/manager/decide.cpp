@@ -21,16 +21,18 @@ SessionId random_session() {
     return id;
 }
 
-// Returns the durability that the response to the caller needs. Other responses of the same
-// decision may need more.
+// Return the durability that the response to the caller needs. Other responses of the same decision
+// may need more.
+Durability durability_of(const Request& request, Durability decided) {
+    const bool lazy = std::holds_alternative<Release>(request) ||
+                      std::holds_alternative<AnswerWanted>(request) ||
+                      std::holds_alternative<CloseSession>(request);
+    return lazy ? Durability::deferred : decided;
+}
 Durability durability_of(const Event& event, Durability decided) {
     if (std::holds_alternative<Disconnect>(event)) return Durability::deferred;
     const auto* request = std::get_if<Request>(&event);
-    if (request == nullptr) return decided;
-    const bool lazy = std::holds_alternative<Release>(*request) ||
-                      std::holds_alternative<AnswerWanted>(*request) ||
-                      std::holds_alternative<CloseSession>(*request);
-    return lazy ? Durability::deferred : decided;
+    return request == nullptr ? decided : durability_of(*request, decided);
 }
 
 // Returns the dependency of a refusal if responses must be confirmed: a refusal then waits even for
@@ -40,25 +42,24 @@ CommitDependency confirmed_refusal(CommitDependency dependency) {
     return dependency;
 }
 
+bool is_acquire(const Request& request) { return std::holds_alternative<Acquire>(request); }
 bool is_acquire(const Event& event) {
     const auto* request = std::get_if<Request>(&event);
-    return request != nullptr && std::holds_alternative<Acquire>(*request);
+    return request != nullptr && is_acquire(*request);
+}
+
+bool opens_session(const Request& request) {
+    const auto* acquire = std::get_if<Acquire>(&request);
+    return std::holds_alternative<OpenSession>(request) || (acquire != nullptr && acquire->opens);
+}
+bool opens_session(const Event& event) {
+    const auto* request = std::get_if<Request>(&event);
+    return request != nullptr && opens_session(*request);
 }
 
 }  // namespace
 
 // ---- Deciding ----
-
-namespace {
-
-bool opens_session(const Event& event) {
-    const auto* request = std::get_if<Request>(&event);
-    if (request == nullptr) return false;
-    const auto* acquire = std::get_if<Acquire>(request);
-    return std::holds_alternative<OpenSession>(*request) || (acquire != nullptr && acquire->opens);
-}
-
-}  // namespace
 
 std::optional<Error> LockManager::Core::refusal() const {
     if (failed) return failed;
@@ -71,23 +72,28 @@ std::optional<Error> LockManager::Core::refusal() const {
 
 void LockManager::Core::decide(const Event& event, Ticket ticket, Instant now,
                                DeferredActions& after) {
+    decide_on(event, ticket, now, after);
+}
+
+template <typename What>
+void LockManager::Core::decide_on(const What& what, Ticket ticket, Instant now,
+                                  DeferredActions& after) {
     decision.clear();
     now.boot = std::max(now.boot, last_decided);
     ROCKLOCK_ASSERT(now.boot >= last_decided);
     last_decided = now.boot;
     SessionId fresh;
-    if (opens_session(event))
-        fresh = options.session_ids ? options.session_ids() : random_session();
+    if (opens_session(what)) fresh = options.session_ids ? options.session_ids() : random_session();
     const bool accepts_growth = storage.accepts_growth();
     if (!accepts_growth || table.refuses_growth()) {
         table.refuse_growth(accepts_growth ? std::nullopt
                                            : std::optional(storage.growth_refusal()));
     }
     if (const auto reserved = commits.take_confirmed()) table.confirm(*reserved);
-    table.apply(event, ticket, fresh, now, decision);
+    table.apply(what, ticket, fresh, now, decision);
     if (manager::TableAudit::is_on()) schedule.audit.decided(table, now);
     marked.store(table.exclusive_holds().state());
-    if (options.timings && is_acquire(event)) after.acquired_at = now.boot;
+    if (options.timings && is_acquire(what)) after.acquired_at = now.boot;
     const bool changed = !decision.batch.empty();
     const CommitDependency dependency = commits.enqueue(decision);
     if (decision.reserved) after.call_thread = true;
@@ -95,7 +101,7 @@ void LockManager::Core::decide(const Event& event, Ticket ticket, Instant now,
         after.call_thread = true;
     }
     after.dependency = dependency;
-    after.dependency.durability = durability_of(event, dependency.durability);
+    after.dependency.durability = durability_of(what, dependency.durability);
     // A deferred response depends on no commit.
     if (after.dependency.durability == Durability::deferred) after.dependency.kept = 0;
     distribute(ticket, dependency, after);
@@ -231,39 +237,47 @@ Result<void> LockManager::Core::write_later(const CommitDependency& dependency) 
     return {};
 }
 
-Result<Answer> LockManager::Core::call(Event event, const std::stop_token& stop) {
-    for (;;) {
-        Caller caller;
-        DeferredActions after;
-        Ticket ticket{};
-        {
-            MutexLock lock(mutex);
-            if (auto error = refusal()) return *std::move(error);
-            ticket = take_ticket();
-            decide(event, ticket, after);
-            if (!after.own && !after.history) {
-                auto to = std::make_unique<Pending>();
-                to->caller = &caller;
-                pending.insert(ticket, std::move(to));
-            }
-        }
-        finish(after);
-        if (!after.own && !after.history) return await(caller, ticket, stop);
-        auto next = finish_own(after);
-        if (auto* answer = std::get_if<Result<Answer>>(&next)) return std::move(*answer);
-        event = std::get<ReacquireLocks>(std::move(next));
+Result<Answer> LockManager::Core::call(const Request& request, const std::stop_token& stop) {
+    DeferredActions after;
+    auto waited = call_on(request, stop, after);
+    while (!waited && after.history) {
+        if (auto done = await_dependency(after.dependency); !done) return std::move(done).error();
+        auto found = answer_from_history(storage, session_key, *after.history);
+        if (auto* answer = std::get_if<Result<Answer>>(&found)) return std::move(*answer);
+        // The event continues a Reacquire.
+        after = {};
+        waited = call_on(Event(std::get<ReacquireLocks>(std::move(found))), stop, after);
     }
+    if (waited) return *std::move(waited);
+    return finish_own(after);
+}
+
+// Decides, and fills `after`. If there is no response yet, waits for it, and returns it.
+template <typename What>
+std::optional<Result<Answer>> LockManager::Core::call_on(const What& what,
+                                                         const std::stop_token& stop,
+                                                         DeferredActions& after) {
+    Caller caller;
+    Ticket ticket{};
+    {
+        MutexLock lock(mutex);
+        if (auto error = refusal()) return *std::move(error);
+        ticket = take_ticket();
+        decide_on(what, ticket, clock.now(), after);
+        if (!after.own && !after.history) {
+            auto to = std::make_unique<Pending>();
+            to->caller = &caller;
+            pending.insert(ticket, std::move(to));
+        }
+    }
+    finish(after);
+    if (after.own || after.history) return std::nullopt;
+    return await(caller, ticket, stop);
 }
 
 // Returns the response to the caller after the commits on which it depends are as durable as
-// required, or the event that continues a Reacquire.
-std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(DeferredActions& after) {
-    if (after.history) {
-        if (auto done = await_dependency(after.dependency); !done) {
-            return Result<Answer>(std::move(done).error());
-        }
-        return answer_from_history(storage, session_key, *after.history);
-    }
+// required.
+Result<Answer> LockManager::Core::finish_own(DeferredActions& after) {
     ROCKLOCK_ASSERT(after.own.has_value());
     Result<Answer>& own = *after.own;
     // A refusal depends only on decided state, so its response waits for no commit, except for a
@@ -272,7 +286,7 @@ std::variant<Result<Answer>, ReacquireLocks> LockManager::Core::finish_own(Defer
         after.dependency = {after.dependency.number, Durability::deferred};
     }
     auto done = write_later(after.dependency);
-    if (!done && (own || storage.must_confirm())) return Result<Answer>(std::move(done).error());
+    if (!done && (own || storage.must_confirm())) return std::move(done).error();
     note_answered(after, own);
     return std::move(own);
 }

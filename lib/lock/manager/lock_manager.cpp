@@ -177,7 +177,7 @@ void LockManager::disconnect(Disconnect disconnected) {
 
 Result<Answer> LockManager::call(Request request, std::stop_token stop) {
     if (auto error = core_->not_ours()) return *std::move(error);
-    return core_->call(Event(std::move(request)), stop);
+    return core_->call(request, stop);
 }
 
 Result<LockView> LockManager::show(std::string_view resource) {

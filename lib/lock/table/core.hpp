@@ -132,7 +132,9 @@ struct LockTable::Core {
     lock_model::RecoveryState recovery;
 
     // ---- lock_table.cpp ----
-    void apply(const Event& event);
+    void handle(const Event& event);
+    // Completes a decision after its event was handled.
+    void finish_decision();
     // Serves the queues and the waits that the event has added to `serving`, and removes resources
     // that have become empty.
     void serve_queues();

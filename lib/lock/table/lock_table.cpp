@@ -49,8 +49,11 @@ LockTable::Core::~Core() {
     });
 }
 
-void LockTable::Core::apply(const Event& event) {
+void LockTable::Core::handle(const Event& event) {
     std::visit([this](const auto& what) { handle(what); }, event);
+}
+
+void LockTable::Core::finish_decision() {
     serve_queues();
     // Events and notices use numbers even if the decision writes no record.
     const bool numbers_used = !decision->batch.empty() || !decision->events.empty() ||
@@ -200,6 +203,17 @@ LockTable::~LockTable() = default;
 
 void LockTable::apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                       Decision& decision) {
+    apply_to_core(event, ticket, fresh, now, decision);
+}
+
+void LockTable::apply(const Request& request, Ticket ticket, const SessionId& fresh, Instant now,
+                      Decision& decision) {
+    apply_to_core(request, ticket, fresh, now, decision);
+}
+
+template <typename What>
+void LockTable::apply_to_core(const What& what, Ticket ticket, const SessionId& fresh, Instant now,
+                              Decision& decision) {
     if (mutated(Mutant::expiry_on_wall_clock)) {
         now.boot = core_->now.boot + std::max(now.wall - core_->now.wall, WallTime::duration{0});
     }
@@ -210,7 +224,8 @@ void LockTable::apply(const Event& event, Ticket ticket, const SessionId& fresh,
     core_->decision = &decision;
     core_->ticket = ticket;
     core_->fresh = fresh;
-    core_->apply(event);
+    core_->handle(what);
+    core_->finish_decision();
     core_->decision = nullptr;
 }
 

@@ -161,6 +161,9 @@ public:
     // request. `fresh` is a random id for a session that the event may open.
     void apply(const Event& event, Ticket ticket, const SessionId& fresh, Instant now,
                Decision& decision);
+    // As above, for the event `Event(request)`.
+    void apply(const Request& request, Ticket ticket, const SessionId& fresh, Instant now,
+               Decision& decision);
 
     // Returns the time at which the next Tick is needed if there is no other event before that
     // time, or nullopt if no Tick is needed.
@@ -259,6 +262,10 @@ public:
     std::uint64_t audit_cost() const;
 
 private:
+    template <typename What>
+    void apply_to_core(const What& what, Ticket ticket, const SessionId& fresh, Instant now,
+                       Decision& decision);
+
     // For tests: TableBreaker violates invariants of the table on purpose.
     friend struct TableBreaker;
     struct Core;
