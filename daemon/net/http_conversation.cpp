@@ -54,11 +54,6 @@ bool only_reads_tables(std::string_view operation) {
     return name.starts_with("Describe") || name.starts_with("List");
 }
 
-ServiceAnswer answer_of(const Result<Reply>& reply, const ForeignReply* foreign) {
-    if (!reply) return {http_status(reply.error().code), json_type, {}, write_error(reply.error())};
-    return {200, json_type, {}, write_reply(*reply, foreign)};
-}
-
 // Returns true if the request changes a table, and its answer describes the table.
 bool describes_table(std::string_view operation) {
     return operation.ends_with(".CreateTable") || operation.ends_with(".UpdateTable") ||
@@ -375,6 +370,11 @@ void HttpConversation::ask_read(Result<Call> read, std::uint64_t number, std::si
                          });
 }
 
+ServiceAnswer HttpConversation::answer_of(const Result<Reply>& reply, const ForeignReply* foreign) {
+    if (!reply) return {http_status(reply.error().code), json_type, {}, write_error(reply.error())};
+    return {200, json_type, {}, write_reply(*reply, foreign)};
+}
+
 // Called on any thread.
 void HttpConversation::replied(std::uint64_t number, ServiceAnswer answer, const AnswerBytes& bytes,
                                std::shared_ptr<Reserved> reserved) {
@@ -383,114 +383,9 @@ void HttpConversation::replied(std::uint64_t number, ServiceAnswer answer, const
          std::move(reserved));
 }
 
-// ---- Direct calls ----
-
-// Executes the request at the beginning of the input if it is a direct call with a known head.
-// Returns its size, or 0 if take() must process it.
-std::size_t HttpConversation::take_direct(std::string_view input) {
-    const auto found = KnownHeads::of_this_thread().find(input);
-    if (!found) return 0;
-    // The response to an Acquire can be larger than its request. If it can be larger than
-    // `small_buffer`, its size must be reserved.
-    const bool may_be_large = found->body_bytes > small_buffer / 2;
-    if (may_be_large || buffers_full() || direct_calls_.count >= max_direct) return 0;
-    if (services_.tcp && refuse_foreign(found->request, access())) return 0;
-    const auto verb = std::string_view(found->request.operation).substr(target_prefix.size());
-    DirectCall& call = DirectCall::json_of_this_thread();
-    if (!call.read_json(verb, input.substr(found->head_bytes, found->body_bytes))) return 0;
-    direct_calls_.joins = call.joins();
-    slots_.push_back({.number = last_number_ + 1});
-    if (!client_session_->decide_now(call, shared_from_this())) {
-        slots_.pop_back();
-        return 0;
-    }
-    ++last_number_;
-    const auto size = found->head_bytes + found->body_bytes;
-    reader_.skip(size);
-    confirm_before(std::exchange(next_begin_, reader_.taken_bytes()));
-    return size;
-}
-
 const HttpAccess& HttpConversation::access() const {
     static const HttpAccess this_machine;
     return services_.access != nullptr ? *services_.access : this_machine;
-}
-
-void HttpConversation::decided(std::uint64_t call, const Result<Answer>& answer,
-                               const CallObserver::Started& started) {
-    Slot& slot = slots_.back();
-    slot.call = call;
-    ++direct_calls_.count;
-    const MutexLock lock(mutex_);
-    HeldResponses::Response& held = direct_.held.add();
-    held.call = call;
-    held.request = slot.number;
-    held.started = started;
-    held.may_discard = !answer || direct_calls_.joins;
-    if (answer) {
-        held.bytes = write_answer(*answer);
-    } else {
-        held.bytes = write_error(answer.error());
-        held.refusal = std::make_unique<Error>(answer.error());
-    }
-}
-
-Dispatcher::Done HttpConversation::waits(std::uint64_t call) {
-    Slot& slot = slots_.back();
-    slot.call = call;
-    return [weak = weak_from_this(), number = slot.number,
-            bytes = AnswerBytes(direct_calls_.joins)](const Result<Reply>& reply) {
-        const auto self = weak.lock();
-        if (self) self->replied(number, answer_of(reply, nullptr), bytes, nullptr);
-    };
-}
-
-// Called on any thread.
-void HttpConversation::release(std::uint64_t call, const Error* failure,
-                               std::chrono::steady_clock::time_point now) {
-    std::unique_ptr<Error> refusal;
-    CallObserver::Started started;
-    {
-        const MutexLock lock(mutex_);
-        HeldResponses::Response& held = direct_.held.find(call);
-        refusal = std::move(held.refusal);
-        started = std::move(held.started);
-        const Error* const error = failure != nullptr ? failure : refusal.get();
-        Released& released = direct_.released.emplace_back();
-        released.number = held.request;
-        released.body = failure != nullptr ? write_error(*failure) : std::move(held.bytes);
-        if (error != nullptr) released.status = http_status(error->code);
-        if (held.may_discard && released.body.size() > small_buffer && buffers_full()) {
-            ServiceAnswer full = limit_answer();
-            released.status = full.status;
-            released.body = std::move(full.body);
-        }
-        const auto size = released.body.size();
-        made_ += size;
-        if (size > small_buffer) direct_.bytes.set(direct_.bytes.bytes() + size);
-        direct_.held.remove(held);
-    }
-    // Without the mutex, because the observer of the calls may stop the server.
-    const Error* const error = failure != nullptr ? failure : refusal.get();
-    client_session_->released(call, started, error, now);
-    if (!awaited_.exchange(true)) answers_ready_();
-}
-
-void HttpConversation::collect() {
-    // A response that is released from now on causes a call of `answers_ready`.
-    awaited_ = false;
-    if (direct_calls_.count == 0) return;
-    std::vector<Released> released;
-    {
-        const MutexLock lock(mutex_);
-        released.swap(direct_.released);
-        direct_.bytes.set(0);
-    }
-    direct_calls_.count -= released.size();
-    for (Released& each : released) {
-        made_ -= each.body.size();
-        answer(each.number, {each.status, json_type, {}, std::move(each.body)});
-    }
 }
 
 // Returns the number for the call of this slot in the client session, and stores it in the slot.

@@ -176,6 +176,7 @@ private:
         // Set if the request has failed because there was no room for the response.
         bool refused = false;
     };
+    static ServiceAnswer answer_of(const Result<Reply>& reply, const ForeignReply* foreign);
     void replied(std::uint64_t number, ServiceAnswer answer, const AnswerBytes& bytes,
                  std::shared_ptr<Reserved> reserved);
     AnswerRoom room_in(const std::shared_ptr<Reserved>& reserved, std::size_t body_size) const;
