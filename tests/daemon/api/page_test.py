@@ -27,12 +27,8 @@ class Browser:
         self.log = (folder / "chromedriver.log").open("w+")
         environment = os.environ | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config"),
                                     "XDG_CACHE_HOME": str(folder / "cache")}
-        self.driver = subprocess.Popen([CHROMEDRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=self.log,
-                                       text=True, env=environment, start_new_session=True)
         try:
-            port = next(found.group(1) for found in
-                        (re.search(r"started successfully on port (\d+)", line) for line in self.driver.stdout)
-                        if found)
+            port = self.start_driver(environment)
             self.root = f"http://127.0.0.1:{port}"
             options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                        f"--user-data-dir={folder / 'profile'}", "--window-size=1100,760"]
@@ -43,6 +39,21 @@ class Browser:
         except BaseException:
             self.stop()
             raise
+
+    def start_driver(self, environment):
+        """Returns the port of the driver. The driver chooses a port, and ends if it cannot use it, for example
+        because another program has taken it meanwhile."""
+        for _ in range(5):
+            self.driver = subprocess.Popen([CHROMEDRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=self.log,
+                                           text=True, env=environment, start_new_session=True)
+            output = []
+            for line in self.driver.stdout:
+                if found := re.search(r"started successfully on port (\d+)", line):
+                    return found.group(1)
+                output.append(line)
+            self.driver.wait(timeout=60)
+            self.driver.stdout.close()
+        raise AssertionError(f"the driver does not start: {''.join(output)}")
 
     def send(self, method, path, body=None):
         request = urllib.request.Request(self.root + path, method=method,
