@@ -53,6 +53,8 @@ std::optional<KnownHeads::Found> KnownHeads::find(std::string_view input) const 
 }
 
 void KnownHeads::add(std::string_view head, const HttpRequest& request) {
+    const bool of_sdk = !request.amz_date.empty() || head.find("amz-sdk-") != head.npos;
+    if (of_sdk || !request.authorization.empty()) return;
     const auto length = position_of_length(head);
     const auto before = head.substr(0, length);
     const auto after = head.substr(length + count_digits(head.substr(length)));
@@ -66,8 +68,13 @@ void KnownHeads::add(std::string_view head, const HttpRequest& request) {
     count_ = std::min(count_ + 1, max_heads);
     added.before = before;
     added.after = after;
-    added.request = request;
-    added.request.body = {};
+    added.request = HttpRequest();
+    added.request.method = request.method;
+    added.request.target = request.target;
+    added.request.operation = request.operation;
+    added.request.host = request.host;
+    added.request.content_type = request.content_type;
+    added.request.accept = request.accept;
 }
 
 }  // namespace rocklock

@@ -26,10 +26,12 @@ public:
 
     static KnownHeads& of_this_thread();
 
-    // Returns nullopt if the input does not begin with a known head, or if its body is incomplete.
+    // Returns nullopt if the input does not begin with a known head, or if its body is incomplete
+    // or too long.
     std::optional<Found> find(std::string_view input) const;
     // Adds the head of a request that read_usual_request() has read. If there are too many heads,
-    // replaces the oldest one.
+    // replaces the oldest one. Has no effect for a head with headers of SDKs that change with each
+    // request, or with an Authorization, because a secret must be compared in constant time.
     void add(std::string_view head, const HttpRequest& request);
 
 private:

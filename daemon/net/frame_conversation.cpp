@@ -7,6 +7,8 @@
 
 #include <rocklock/error.hpp>
 
+#include "daemon/support/free_memory.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -70,7 +72,7 @@ void FrameConversation::receive(std::string_view bytes) {
         std::string_view all = rest_;
         read_frames(all);
         rest_.erase(0, rest_.size() - all.size());
-        if (rest_.empty() && rest_.capacity() > kept_buffer) rest_ = {};
+        if (rest_.empty() && rest_.capacity() > kept_buffer) free_memory(rest_);
     }
     if (!count_request(held_bytes()) && !ending_) {
         confirm_before(positions_.received() - rest_.size());
@@ -135,7 +137,7 @@ bool FrameConversation::read_greeting(std::string_view& bytes) {
 // Reads no further input and sends the error as the last frame.
 void FrameConversation::end_with(const Error& error) {
     broken_ = ending_ = true;
-    rest_ = {};
+    free_memory(rest_);
     count_request(0);
     refuse(0, error, FrameKind::goodbye);
 }
@@ -176,7 +178,8 @@ bool FrameConversation::is_held(std::uint64_t frame) {
 
 // Executes a direct call. Returns false if the frame contains another call.
 bool FrameConversation::decide_now(const Frame& frame) {
-    if (buffers_full() || direct_count_ >= max_direct || outstanding() >= max_calls) return false;
+    if (buffers_full() || direct_count_ >= HeldResponses::max_count || outstanding() >= max_calls)
+        return false;
     DirectCall& call = DirectCall::frame_of_this_thread();
     if (!call.read_frame(frame.body)) return false;
     deciding_ = {frame.number, call.joins()};
@@ -195,7 +198,6 @@ void FrameConversation::decided(std::uint64_t number, const Result<Answer>& answ
     if (answer) {
         append_answer(held.bytes, held.request, *answer);
     } else {
-        append_refusal(held.bytes, held.request, answer.error());
         held.refusal = std::make_unique<Error>(answer.error());
     }
 }
@@ -211,34 +213,49 @@ Dispatcher::Done FrameConversation::waits(std::uint64_t number) {
 // Called on any thread.
 void FrameConversation::release(std::uint64_t number, const Error* failure,
                                 std::chrono::steady_clock::time_point now) {
-    // An error is reported without the mutex, because the observer of the calls may stop the
-    // server.
-    std::unique_ptr<Error> refusal;
-    CallObserver::Started started;
-    {
-        const MutexLock lock(mutex_);
-        HeldResponses::Response& held = direct_.held.find(number);
-        place(held, failure);
-        refusal = std::move(held.refusal);
-        if (failure == nullptr && refusal == nullptr) {
-            client_session_->released(number, held.started, nullptr, now);
-        } else {
-            started = std::move(held.started);
-        }
-        direct_.held.remove(held);
-    }
-    const Error* const error = failure != nullptr ? failure : refusal.get();
-    if (error != nullptr) client_session_->released(number, started, error, now);
+    if (!release_success(number, failure, now)) release_error(number, failure, now);
     if (!awaited_.exchange(true)) answers_ready_();
 }
 
-// Adds a held response to the responses that may be sent. If `failure` is not null, this error is
-// sent instead.
-void FrameConversation::place(HeldResponses::Response& held, const Error* failure) {
+// Returns false without effect if the response is an error.
+bool FrameConversation::release_success(std::uint64_t number, const Error* failure,
+                                        std::chrono::steady_clock::time_point now) {
+    const MutexLock lock(mutex_);
+    HeldResponses::Response& held = direct_.held.find(number);
+    if (failure != nullptr || held.refusal != nullptr) return false;
+    client_session_->released(number, held.started, nullptr, now);
+    place(held);
+    return true;
+}
+
+// Reports and encodes the error without the mutex: the observer of the calls may stop the server,
+// and a large error would delay the lock manager, which waits for the mutex in decided().
+void FrameConversation::release_error(std::uint64_t number, const Error* failure,
+                                      std::chrono::steady_clock::time_point now) {
+    std::unique_ptr<Error> refusal;
+    CallObserver::Started started;
+    std::uint64_t frame = 0;
+    {
+        const MutexLock lock(mutex_);
+        HeldResponses::Response& held = direct_.held.find(number);
+        refusal = std::move(held.refusal);
+        started = std::move(held.started);
+        frame = held.request;
+    }
+    const Error& error = failure != nullptr ? *failure : *refusal;
+    std::string bytes;
+    append_refusal(bytes, frame, error);
+    client_session_->released(number, started, &error, now);
+    const MutexLock lock(mutex_);
+    HeldResponses::Response& held = direct_.held.find(number);
+    held.bytes = std::move(bytes);
+    place(held);
+}
+
+// Moves a held response to the responses that may be sent.
+void FrameConversation::place(HeldResponses::Response& held) {
     const auto before = answers_.size();
-    if (failure != nullptr) {
-        append_refusal(answers_, held.request, *failure);
-    } else if (held.may_discard && held.bytes.size() > small_buffer && buffers_full()) {
+    if (held.may_discard && held.bytes.size() > small_buffer && buffers_full()) {
         append_refusal(answers_, held.request, buffers_->error());
     } else {
         append_or_swap(answers_, held.bytes);
@@ -247,6 +264,7 @@ void FrameConversation::place(HeldResponses::Response& held, const Error* failur
     unsent_ += answers_.size() - before;
     has_answers_ = true;
     direct_.released.push_back(held.call);
+    direct_.held.remove(held);
 }
 
 void FrameConversation::collect_direct() {
@@ -334,7 +352,7 @@ void FrameConversation::collect() {
         has_answers_ = false;
         append_or_swap(output_, answers_);
         // The text of a large reply is not kept.
-        if (answers_.capacity() > kept_buffer) answers_ = {};
+        if (answers_.capacity() > kept_buffer) free_memory(answers_);
         answers_.clear();
         answer_bytes_.set(0);
         for (const auto number : answered_) {

@@ -75,9 +75,6 @@ public:
 
 private:
     static constexpr std::size_t max_searches = 16;
-    // If more responses to direct calls are not collected yet, calls use the general path, because
-    // these responses are searched one by one.
-    static constexpr std::size_t max_direct = 32;
 
     struct Asked {
         // The number of the call in `client_session_`.
@@ -106,7 +103,11 @@ private:
 
     bool decide_now(const Frame& frame);
     bool is_held(std::uint64_t frame) ROCKLOCK_EXCLUDES(mutex_);
-    void place(HeldResponses::Response& held, const Error* failure) ROCKLOCK_REQUIRES(mutex_);
+    bool release_success(std::uint64_t number, const Error* failure,
+                         std::chrono::steady_clock::time_point now) ROCKLOCK_EXCLUDES(mutex_);
+    void release_error(std::uint64_t number, const Error* failure,
+                       std::chrono::steady_clock::time_point now) ROCKLOCK_EXCLUDES(mutex_);
+    void place(HeldResponses::Response& held) ROCKLOCK_REQUIRES(mutex_);
     void collect_direct() ROCKLOCK_REQUIRES(mutex_);
     void read_frames(std::string_view& bytes);
     void confirm_before(std::uint64_t position);

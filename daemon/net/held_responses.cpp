@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "daemon/support/free_memory.hpp"
 
 namespace rocklock {
 namespace {
@@ -29,8 +30,9 @@ HeldResponses::Response& HeldResponses::find(std::uint64_t call) {
 }
 
 void HeldResponses::remove(Response& response) {
-    if (response.bytes.capacity() > kept_capacity) response.bytes = {};
+    if (response.bytes.capacity() > kept_capacity) free_memory(response.bytes);
     response.bytes.clear();
+    response.refusal.reset();
     Response& last = responses_[--count_];
     if (&response != &last) std::swap(response, last);
     if (count_ == 0 && responses_.size() > kept_responses) {

@@ -16,21 +16,27 @@ namespace rocklock {
 // Threads: one at a time.
 class HeldResponses {
 public:
+    // If more responses to direct calls are outstanding, calls use the general path, because these
+    // responses are searched one by one.
+    static constexpr std::size_t max_count = 32;
+
     struct Response {
         // The number of the call in the ClientSession.
         std::uint64_t call = 0;
         // The number that identifies the request on the connection.
         std::uint64_t request = 0;
         CallObserver::Started started;
-        // The error with which the call was refused, or null.
+        // The error with which the call was refused, or null. It can be large, so it is encoded
+        // only after the mutex of the lock manager was unlocked.
         std::unique_ptr<Error> refusal;
         // Whether the response can be replaced by an error if it is large, because the call has
         // changed nothing.
         bool may_discard = false;
+        // The encoded answer. Empty if the call was refused.
         std::string bytes;
     };
 
-    // Adds a response. Its `bytes` are empty; the caller must set all members.
+    // Adds a response without `refusal` and `bytes`. The caller must set the other members.
     Response& add();
     // Returns the response to this call, which must exist.
     Response& find(std::uint64_t call);
@@ -40,7 +46,7 @@ public:
     bool has_request(std::uint64_t request) const;
 
 private:
-    // The first `count_` elements are in use. The strings of the others are reused.
+    // The first `count_` elements are in use. The others are empty, and their memory is reused.
     std::vector<Response> responses_;
     std::size_t count_ = 0;
 };

@@ -108,9 +108,6 @@ public:
 
 private:
     static constexpr std::size_t max_outstanding = 1024;
-    // If more responses to direct calls are not collected yet, calls use the general path, because
-    // these responses are searched one by one.
-    static constexpr std::size_t max_direct = 32;
 
     struct Slot {
         std::uint64_t number = 0;
@@ -222,7 +219,7 @@ private:
         // DirectCall::joins() of the call that is being decided. Its slot is the last one.
         bool joins = false;
         // Whether the next request may be a direct call. False after a request for tables, until
-        // another call with the verb of a direct call arrives.
+        // the usual reader has read the head of another call with the verb of a direct call.
         bool expected = true;
     } direct_calls_;
 

@@ -20,7 +20,7 @@ std::size_t HttpConversation::take_direct(std::string_view input) {
     // The response to an Acquire can be larger than its request. If it can be larger than
     // `small_buffer`, its size must be reserved.
     const bool may_be_large = found->body_bytes > small_buffer / 2;
-    if (may_be_large || buffers_full() || direct_calls_.count >= max_direct) return 0;
+    if (may_be_large || buffers_full() || direct_calls_.count >= HeldResponses::max_count) return 0;
     if (services_.tcp && refuse_foreign(found->request, access())) return 0;
     const auto verb = std::string_view(found->request.operation).substr(target_prefix.size());
     DirectCall& call = DirectCall::json_of_this_thread();
@@ -52,7 +52,6 @@ void HttpConversation::decided(std::uint64_t call, const Result<Answer>& answer,
     if (answer) {
         held.bytes = write_answer(*answer);
     } else {
-        held.bytes = write_error(answer.error());
         held.refusal = std::make_unique<Error>(answer.error());
     }
 }
@@ -67,34 +66,43 @@ Dispatcher::Done HttpConversation::waits(std::uint64_t call) {
     };
 }
 
-// Called on any thread.
+// Called on any thread. Reports and encodes an error without the mutex: the observer of the calls
+// may stop the server, and a large error would delay the lock manager, which waits for the mutex in
+// decided().
 void HttpConversation::release(std::uint64_t call, const Error* failure,
                                std::chrono::steady_clock::time_point now) {
     std::unique_ptr<Error> refusal;
     CallObserver::Started started;
+    Released released;
+    bool may_discard = false;
     {
         const MutexLock lock(mutex_);
         HeldResponses::Response& held = direct_.held.find(call);
         refusal = std::move(held.refusal);
         started = std::move(held.started);
-        const Error* const error = failure != nullptr ? failure : refusal.get();
-        Released& released = direct_.released.emplace_back();
+        may_discard = held.may_discard;
         released.number = held.request;
-        released.body = failure != nullptr ? write_error(*failure) : std::move(held.bytes);
-        if (error != nullptr) released.status = http_status(error->code);
-        if (held.may_discard && released.body.size() > small_buffer && buffers_full()) {
-            ServiceAnswer full = limit_answer();
-            released.status = full.status;
-            released.body = std::move(full.body);
-        }
-        const auto size = released.body.size();
-        made_ += size;
-        if (size > small_buffer) direct_.bytes.set(direct_.bytes.bytes() + size);
+        released.body = std::move(held.bytes);
         direct_.held.remove(held);
     }
-    // Without the mutex, because the observer of the calls may stop the server.
     const Error* const error = failure != nullptr ? failure : refusal.get();
+    if (error != nullptr) {
+        released.status = http_status(error->code);
+        released.body = write_error(*error);
+    }
+    if (may_discard && released.body.size() > small_buffer && buffers_full()) {
+        ServiceAnswer full = limit_answer();
+        released.status = full.status;
+        released.body = std::move(full.body);
+    }
     client_session_->released(call, started, error, now);
+    const auto size = released.body.size();
+    made_ += size;
+    {
+        const MutexLock lock(mutex_);
+        if (size > small_buffer) direct_.bytes.set(direct_.bytes.bytes() + size);
+        direct_.released.push_back(std::move(released));
+    }
     if (!awaited_.exchange(true)) answers_ready_();
 }
 

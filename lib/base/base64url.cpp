@@ -9,16 +9,16 @@ namespace {
 
 constexpr std::string_view url_alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-// The bits of a group of four characters: one table for each position in the group, with the value
-// of each character at its place among the 24 bits. `foreign_to_url` stands for a character that is
-// not in the alphabet.
+// The 24 bits of a group of four characters: one table for each position in the group, with the
+// value of each character shifted to that position. `invalid_character` stands for a character that
+// is not in the alphabet.
 constexpr std::size_t group_size = 4;
-constexpr std::uint32_t foreign_to_url = 0x8000'0000;
+constexpr std::uint32_t invalid_character = 0x8000'0000;
 
 constexpr std::array<std::array<std::uint32_t, 256>, group_size> url_values = [] {
     std::array<std::array<std::uint32_t, 256>, group_size> tables{};
     for (std::size_t position = 0; position < group_size; ++position) {
-        tables[position].fill(foreign_to_url);
+        tables[position].fill(invalid_character);
         for (std::uint32_t i = 0; i < url_alphabet.size(); ++i) {
             tables[position][static_cast<std::uint8_t>(url_alphabet[i])] = i << (18 - 6 * position);
         }
@@ -51,7 +51,7 @@ std::string base64url_encode(std::span<const std::uint8_t> bytes) {
 
 bool base64url_decode(std::string_view text, std::span<std::uint8_t> bytes) {
     if (text.size() != text_size(bytes.size())) return false;
-    // Has `foreign_to_url` set if any character is invalid.
+    // Has `invalid_character` set if any character is invalid.
     std::uint32_t all = 0;
     // Returns the bits of up to four characters. Missing characters count as zero.
     const auto group_at = [&](std::size_t at, std::size_t size) {
@@ -79,7 +79,7 @@ bool base64url_decode(std::string_view text, std::span<std::uint8_t> bytes) {
         unused = bits & 0xFF'FFFF;
     }
     ROCKLOCK_ASSERT(out == bytes.end());
-    return (all & foreign_to_url) == 0 && unused == 0;
+    return (all & invalid_character) == 0 && unused == 0;
 }
 
 }  // namespace rocklock

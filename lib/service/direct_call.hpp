@@ -1,10 +1,10 @@
 // A frequent call that is decided without function objects, because it usually does not wait.
 //
-//     DirectCall::read_…() ──► ClientSession::decide_now() ──► DirectConnection::decided(): the
-//     reply
-//                               │         │                            │ release()
-//                               │         └► waits(): as other calls   ▼
-//                               └► false: the general path         may be sent
+//     DirectCall::read_frame() or read_json()
+//       └► ClientSession::decide_now() ──► DirectConnection::decided(): the reply
+//            │         │                            │ release()
+//            │         └► waits(): as other calls   ▼
+//            └► false: the general path         may be sent
 #pragma once
 
 #include <cstddef>

@@ -70,13 +70,13 @@ struct Posted {
 // A connection with a session that it has proved to own.
 class Line {
 public:
-    explicit Line(World& world)
+    explicit Line(World& world, const HttpServices& services = {})
         : world_(world),
           session_(std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42})),
           conversation_(std::make_shared<HttpConversation>(
               session_,
               [posted = posted](std::function<void()> run) { posted->post(std::move(run)); },
-              [posted = posted] { ++posted->ready; }, [] {})) {
+              [posted = posted] { ++posted->ready; }, [] {}, services)) {
         send("OpenSession", R"({"Principal":"ann","LeaseMs":3600000,"Bound":"none"})");
         const Response opened = await();
         proof = R"("Session":")" + std::string(opened.body.at("Session").as_string()) +
@@ -89,18 +89,20 @@ public:
 
     // The heads of direct calls must be known.
     static void learn_heads() {
-        for (const std::string_view verb : {"Acquire", "Release"}) {
-            const std::string bytes = request(verb, "{}");
-            HttpRequest read;
-            BOOST_REQUIRE(read_usual_request(bytes, read).has_value());
-            KnownHeads::of_this_thread().add(std::string_view(bytes).substr(0, bytes.size() - 2),
-                                             read);
-        }
+        for (const std::string_view verb : {"Acquire", "Release"}) learn_head(request(verb, "{}"));
+    }
+    static void learn_head(const std::string& bytes) {
+        HttpRequest read;
+        BOOST_REQUIRE(read_usual_request(bytes, read).has_value());
+        const std::string_view all = bytes;
+        KnownHeads::of_this_thread().add(all.substr(0, bytes.size() - read.body.size()), read);
     }
 
     static std::string request(std::string_view verb, const std::string& body) {
-        return "POST / HTTP/1.1\r\nX-Amz-Target: Rocklock_20261121." + std::string(verb) +
-               "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+        return "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+               "X-Amz-Target: Rocklock_20261121." +
+               std::string(verb) + "\r\nContent-Length: " + std::to_string(body.size()) +
+               "\r\n\r\n" + body;
     }
     void send(std::string_view verb, const std::string& body) {
         conversation_->receive(request(verb, body));
@@ -120,6 +122,7 @@ public:
         conversation_->collect();
         const std::string output = conversation_->take_output();
         conversation_->output_sent(output.size());
+        conversation_->output_taken();
         received_ += output;
         const auto end_of_head = received_.find("\r\n\r\n");
         if (end_of_head == received_.npos) return std::nullopt;
@@ -176,7 +179,7 @@ BOOST_AUTO_TEST_CASE(is_answered_after_the_next_flush) {
     BOOST_TEST(!line.next().has_value());
     const int ready = line.posted->ready;
     flush();
-    // A call without this function would have posted its response.
+    // A call on the general path would have posted its response.
     BOOST_TEST(line.posted->ready == ready + 1);
     const auto grant = line.granted();
     BOOST_TEST(line.conversation().outstanding() == 0U);
@@ -211,6 +214,61 @@ BOOST_AUTO_TEST_CASE(has_the_same_response_as_other_calls) {
     BOOST_TEST(refused.status == refused_too.status);
     BOOST_TEST(refused.name() == "rocklock#AlreadyHeldException");
     BOOST_TEST(boost::json::serialize(refused.body) == boost::json::serialize(refused_too.body));
+}
+
+// A known head does not permit what the rules for requests over TCP forbid.
+BOOST_AUTO_TEST_CASE(is_refused_over_tcp_if_it_names_another_host) {
+    HttpServices services;
+    services.tcp = true;
+    Line line(*this, services);
+    line.acquire("a");
+    line.granted();
+    auto foreign = Line::request("Acquire", line.acquire_body("b"));
+    foreign.replace(foreign.find("localhost"), 9, "evil.example");
+    Line::learn_head(foreign);
+    line.conversation().receive(foreign);
+    BOOST_TEST(line.await().status == 403);
+    BOOST_TEST(held() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(is_refused_if_there_is_no_room_for_its_response) {
+    UserBuffers::Account account(4711, 1'000);
+    HttpServices services;
+    services.buffers = &account;
+    Line line(*this, services);
+    {
+        const CountedBytes others(&account, 1'000);
+        line.acquire("a");
+        BOOST_TEST(line.await().status == 503);
+        BOOST_TEST(held() == 0U);
+    }
+    line.acquire("a");
+    line.granted();
+    line.destroy();
+    BOOST_TEST(account.bytes() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(that_conflicts_gets_all_facts) {
+    std::deque<Line> readers;
+    const std::string note(4'000, 'n');
+    for (int i = 0; i < 30; ++i) {
+        readers.emplace_back(*this).send("Acquire",
+                                         "{" + readers.back().proof + R"(,"Note":")" + note +
+                                             R"(","Locks":[{"Resource":"a","Mode":"read"}]})");
+        readers.back().granted();
+    }
+    Line line(*this);
+    line.acquire("a");
+    const Response direct = line.await();
+    line.acquire("a", R"(,"Held":"refuse")");
+    const Response other = line.await();
+    BOOST_TEST(direct.status == other.status);
+    BOOST_TEST(direct.name() == "rocklock#LockConflictException");
+    BOOST_TEST(direct.members() == other.members(), boost::test_tools::per_element());
+    const auto& blockers = direct.body.at("Blockers").as_array();
+    BOOST_TEST(blockers.size() == 30U);
+    BOOST_TEST(blockers.at(0).as_object().at("Note").as_string() == note);
+    BOOST_TEST(calls(ErrorCode::conflict) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(keeps_the_members_of_its_request_only) {

@@ -77,7 +77,7 @@ struct DirectWorld {
         made.flush_soon = [] {};
         return made;
     }
-    // Waits until so many calls have ended with this error. Fails after a minute.
+    // Waits until `count` calls have ended with this error. Fails after a minute.
     void await_calls(int count, ErrorCode error) const {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
         while (calls(error) < count) {

@@ -27,9 +27,10 @@ public:
     explicit QueuedStore(Clock& clock)
         : ForwardingStorage(std::make_unique<FaultyStorage>(clock)) {}
 
-    CachedValue get_cached(Family family, std::string_view key, std::size_t most) const override {
+    CachedValue get_cached(Family family, std::string_view key,
+                           std::size_t max_bytes) const override {
         auto value = storage().get(family, key).value();
-        if (value && value->size() > most) return {};
+        if (value && value->size() > max_bytes) return {};
         return {true, std::move(value)};
     }
 };

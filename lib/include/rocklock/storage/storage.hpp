@@ -199,7 +199,8 @@ public:
     // Appends a batch to the queue, without I/O, and returns its number. The caller may therefore
     // hold a mutex during the call, so that its batches are queued in the order of its decisions.
     // No background thread writes the queue: a thread of the caller must call wait() for every
-    // commit. A store in memory applies the batch at once.
+    // commit. A store in memory checks and applies the batch at once, so that its writes can be
+    // read before wait().
     //
     // If `verdict` is not null, the object must exist until wait() for the returned number has
     // returned or done() has returned true. For a deferred commit, `verdict` must be null, because
