@@ -9,7 +9,6 @@
 #include <boost/beast/http/error.hpp>
 
 #include "daemon/http/usual_request.hpp"
-#include "daemon/support/free_memory.hpp"
 
 namespace rocklock {
 namespace {
@@ -235,7 +234,10 @@ std::size_t HttpReader::take_usual(std::string_view input,
 // Keeps the input that was not parsed. Most requests arrive whole, and are parsed without a copy.
 void HttpReader::keep(std::string_view input, std::size_t used) {
     if (used == input.size()) {
-        if (unread_.capacity() > kept_capacity) free_memory(unread_);
+        if (unread_.capacity() > kept_capacity) {
+            unread_.clear();
+            unread_.shrink_to_fit();
+        }
         unread_.clear();
     } else if (unread_.empty()) {
         unread_ = input.substr(used);
@@ -249,7 +251,8 @@ std::size_t HttpReader::held_bytes() const {
 }
 
 void HttpReader::clear() {
-    free_memory(unread_);
+    unread_.clear();
+    unread_.shrink_to_fit();
     parser_.reset();
 }
 

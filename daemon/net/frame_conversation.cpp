@@ -7,8 +7,6 @@
 
 #include <rocklock/error.hpp>
 
-#include "daemon/support/free_memory.hpp"
-
 namespace rocklock {
 namespace {
 
@@ -72,7 +70,10 @@ void FrameConversation::receive(std::string_view bytes) {
         std::string_view all = rest_;
         read_frames(all);
         rest_.erase(0, rest_.size() - all.size());
-        if (rest_.empty() && rest_.capacity() > kept_buffer) free_memory(rest_);
+        if (rest_.empty() && rest_.capacity() > kept_buffer) {
+            rest_.clear();
+            rest_.shrink_to_fit();
+        }
     }
     if (!count_request(held_bytes()) && !ending_) {
         confirm_before(positions_.received() - rest_.size());
@@ -137,7 +138,8 @@ bool FrameConversation::read_greeting(std::string_view& bytes) {
 // Reads no further input and sends the error as the last frame.
 void FrameConversation::end_with(const Error& error) {
     broken_ = ending_ = true;
-    free_memory(rest_);
+    rest_.clear();
+    rest_.shrink_to_fit();
     count_request(0);
     refuse(0, error, FrameKind::goodbye);
 }
@@ -352,7 +354,10 @@ void FrameConversation::collect() {
         has_answers_ = false;
         append_or_swap(output_, answers_);
         // The text of a large reply is not kept.
-        if (answers_.capacity() > kept_buffer) free_memory(answers_);
+        if (answers_.capacity() > kept_buffer) {
+            answers_.clear();
+            answers_.shrink_to_fit();
+        }
         answers_.clear();
         answer_bytes_.set(0);
         for (const auto number : answered_) {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/assert.hpp"
-#include "daemon/support/free_memory.hpp"
 
 namespace rocklock {
 namespace {
@@ -30,7 +29,10 @@ HeldResponses::Response& HeldResponses::find(std::uint64_t call) {
 }
 
 void HeldResponses::remove(Response& response) {
-    if (response.bytes.capacity() > kept_capacity) free_memory(response.bytes);
+    if (response.bytes.capacity() > kept_capacity) {
+        response.bytes.clear();
+        response.bytes.shrink_to_fit();
+    }
     response.bytes.clear();
     response.refusal.reset();
     Response& last = responses_[--count_];

@@ -8,7 +8,6 @@
 #include "daemon/api/http_gate.hpp"
 #include "daemon/api/status_pages.hpp"
 #include "daemon/http/known_heads.hpp"
-#include "daemon/support/free_memory.hpp"
 #include "service/edit_endpoint.hpp"
 #include "service/item_endpoint.hpp"
 #include "wire/call_json.hpp"
@@ -321,7 +320,8 @@ void HttpConversation::read_in_background(Call call, std::string body, std::uint
                           body = std::move(body), counted = std::move(counted)]() mutable {
         auto read = std::make_shared<Result<Call>>(read_call(std::move(call), body));
         const auto size = body.size();
-        free_memory(body);
+        body.clear();
+        body.shrink_to_fit();
         counted.reset();
         post([weak, number, read, size] {
             if (const auto self = weak.lock()) self->was_read(std::move(*read), number, size);
