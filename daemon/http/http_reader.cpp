@@ -234,11 +234,8 @@ std::size_t HttpReader::take_usual(std::string_view input,
 // Keeps the input that was not parsed. Most requests arrive whole, and are parsed without a copy.
 void HttpReader::keep(std::string_view input, std::size_t used) {
     if (used == input.size()) {
-        if (unread_.capacity() > kept_capacity) {
-            unread_.clear();
-            unread_.shrink_to_fit();
-        }
         unread_.clear();
+        if (unread_.capacity() > kept_capacity) unread_.shrink_to_fit();
     } else if (unread_.empty()) {
         unread_ = input.substr(used);
     } else {

@@ -68,8 +68,8 @@ public:
     }
 
     // Returns the total size of the requests for which `take` was called, and of those that were
-    // skipped. A call of `take` that is
-    // in progress counts. The result is the position of the next request in the input.
+    // skipped. A call of `take` that is in progress counts. The result is the position of the next
+    // request in the input.
     std::uint64_t taken_bytes() const { return taken_bytes_; }
 
     // Returns true if there is an incomplete request, or input that is not parsed yet.

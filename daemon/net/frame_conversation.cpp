@@ -70,10 +70,7 @@ void FrameConversation::receive(std::string_view bytes) {
         std::string_view all = rest_;
         read_frames(all);
         rest_.erase(0, rest_.size() - all.size());
-        if (rest_.empty() && rest_.capacity() > kept_buffer) {
-            rest_.clear();
-            rest_.shrink_to_fit();
-        }
+        if (rest_.empty() && rest_.capacity() > kept_buffer) rest_.shrink_to_fit();
     }
     if (!count_request(held_bytes()) && !ending_) {
         confirm_before(positions_.received() - rest_.size());
@@ -192,16 +189,9 @@ void FrameConversation::decided(std::uint64_t number, const Result<Answer>& answ
                                 const CallObserver::Started& started) {
     ++direct_count_;
     const MutexLock lock(mutex_);
-    HeldResponses::Response& held = direct_.held.add();
-    held.call = number;
-    held.request = deciding_.frame;
-    held.started = started;
-    held.may_discard = !answer || deciding_.joins;
-    if (answer) {
-        append_answer(held.bytes, held.request, *answer);
-    } else {
-        held.refusal = std::make_unique<Error>(answer.error());
-    }
+    HeldResponses::Response& held =
+        direct_.held.add({number, deciding_.frame}, answer, deciding_.joins, started);
+    if (answer) append_answer(held.bytes, held.request, *answer);
 }
 
 Dispatcher::Done FrameConversation::waits(std::uint64_t number) {
@@ -354,11 +344,8 @@ void FrameConversation::collect() {
         has_answers_ = false;
         append_or_swap(output_, answers_);
         // The text of a large reply is not kept.
-        if (answers_.capacity() > kept_buffer) {
-            answers_.clear();
-            answers_.shrink_to_fit();
-        }
         answers_.clear();
+        if (answers_.capacity() > kept_buffer) answers_.shrink_to_fit();
         answer_bytes_.set(0);
         for (const auto number : answered_) {
             const auto call = calls_.find(number);

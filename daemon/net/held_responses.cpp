@@ -15,9 +15,16 @@ constexpr std::size_t kept_capacity = 4096;
 
 }  // namespace
 
-HeldResponses::Response& HeldResponses::add() {
+HeldResponses::Response& HeldResponses::add(Numbers numbers, const Result<Answer>& answer,
+                                            bool joins, const CallObserver::Started& started) {
     if (count_ == responses_.size()) responses_.emplace_back();
-    return responses_[count_++];
+    Response& added = responses_[count_++];
+    added.call = numbers.call;
+    added.request = numbers.request;
+    added.started = started;
+    added.may_discard = !answer || joins;
+    if (!answer) added.refusal = std::make_unique<Error>(answer.error());
+    return added;
 }
 
 HeldResponses::Response& HeldResponses::find(std::uint64_t call) {
@@ -29,11 +36,8 @@ HeldResponses::Response& HeldResponses::find(std::uint64_t call) {
 }
 
 void HeldResponses::remove(Response& response) {
-    if (response.bytes.capacity() > kept_capacity) {
-        response.bytes.clear();
-        response.bytes.shrink_to_fit();
-    }
     response.bytes.clear();
+    if (response.bytes.capacity() > kept_capacity) response.bytes.shrink_to_fit();
     response.refusal.reset();
     Response& last = responses_[--count_];
     if (&response != &last) std::swap(response, last);

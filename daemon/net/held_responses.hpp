@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <rocklock/error.hpp>
+#include <rocklock/lock.hpp>
 
 #include "service/direct_call.hpp"
 
@@ -36,8 +37,16 @@ public:
         std::string bytes;
     };
 
-    // Adds a response without `refusal` and `bytes`. The caller must set the other members.
-    Response& add();
+    // The numbers of a direct call.
+    struct Numbers {
+        std::uint64_t call = 0;
+        std::uint64_t request = 0;
+    };
+
+    // Adds the response to a direct call. `joins` is DirectCall::joins(). If the call was not
+    // refused, the caller must encode the answer into `bytes`, which is empty.
+    Response& add(Numbers numbers, const Result<Answer>& answer, bool joins,
+                  const CallObserver::Started& started);
     // Returns the response to this call, which must exist.
     Response& find(std::uint64_t call);
     // Removes a response. All references to responses are invalid afterwards.

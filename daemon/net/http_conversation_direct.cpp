@@ -44,16 +44,9 @@ void HttpConversation::decided(std::uint64_t call, const Result<Answer>& answer,
     slot.call = call;
     ++direct_calls_.count;
     const MutexLock lock(mutex_);
-    HeldResponses::Response& held = direct_.held.add();
-    held.call = call;
-    held.request = slot.number;
-    held.started = started;
-    held.may_discard = !answer || direct_calls_.joins;
-    if (answer) {
-        held.bytes = write_answer(*answer);
-    } else {
-        held.refusal = std::make_unique<Error>(answer.error());
-    }
+    HeldResponses::Response& held =
+        direct_.held.add({call, slot.number}, answer, direct_calls_.joins, started);
+    if (answer) held.bytes = write_answer(*answer);
 }
 
 Dispatcher::Done HttpConversation::waits(std::uint64_t call) {

@@ -104,10 +104,7 @@ void FramedLink::send() {
     }
     sent_ = 0;
     output_.clear();
-    if (output_.capacity() > max_kept) {
-        output_.clear();
-        output_.shrink_to_fit();
-    }
+    if (output_.capacity() > max_kept) output_.shrink_to_fit();
     blocked_ = false;
     update_interest();
 }
@@ -146,10 +143,7 @@ bool FramedLink::take_frames() {
     }
     if (!open_) return false;
     received_.erase(0, received_.size() - rest.size());
-    if (received_.empty() && received_.capacity() > max_kept) {
-        received_.clear();
-        received_.shrink_to_fit();
-    }
+    if (received_.empty() && received_.capacity() > max_kept) received_.shrink_to_fit();
     return true;
 }
 

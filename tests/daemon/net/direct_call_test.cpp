@@ -284,16 +284,7 @@ BOOST_AUTO_TEST_CASE(is_answered_after_the_end_of_the_input) {
 }
 
 BOOST_AUTO_TEST_CASE(is_answered_once_while_other_threads_flush) {
-    std::atomic<bool> over{false};
-    std::vector<std::thread> flushers;
-    for (int i = 0; i < 2; ++i) {
-        flushers.emplace_back([&] {
-            while (!over) {
-                flush();
-                std::this_thread::yield();
-            }
-        });
-    }
+    std::optional<testing::Flushers> flushers(*this);
     Line line(*this);
     for (std::uint64_t round = 0; round < 500; ++round) {
         constexpr std::uint64_t at_once = 4;
@@ -311,8 +302,7 @@ BOOST_AUTO_TEST_CASE(is_answered_once_while_other_threads_flush) {
         }
         BOOST_REQUIRE(line.conversation().outstanding() == 0U);
     }
-    over = true;
-    for (auto& flusher : flushers) flusher.join();
+    flushers.reset();
     BOOST_TEST(held() == 2'000U);
     BOOST_TEST(calls() == 2'000);
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -431,16 +432,7 @@ BOOST_AUTO_TEST_CASE(is_answered_after_the_end_of_the_input) {
 }
 
 BOOST_AUTO_TEST_CASE(is_answered_once_while_other_threads_flush) {
-    std::atomic<bool> over{false};
-    std::vector<std::thread> flushers;
-    for (int i = 0; i < 2; ++i) {
-        flushers.emplace_back([&] {
-            while (!over) {
-                flush();
-                std::this_thread::yield();
-            }
-        });
-    }
+    std::optional<testing::Flushers> flushers(*this);
     Line line(*this);
     for (int round = 0; round < 300; ++round) {
         constexpr int at_once = 4;
@@ -462,8 +454,7 @@ BOOST_AUTO_TEST_CASE(is_answered_once_while_other_threads_flush) {
         }
         BOOST_REQUIRE(line.conversation().outstanding() == 0U);
     }
-    over = true;
-    for (auto& flusher : flushers) flusher.join();
+    flushers.reset();
     BOOST_TEST(held() == 1'200U);
     BOOST_TEST(calls() == 1'200);
 }

@@ -9,9 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -92,6 +94,24 @@ struct DirectWorld {
     }
     int calls(std::optional<ErrorCode> error = {}) const { return observer.replies(error); }
     std::uint64_t held() const { return manager->statistics().held; }
+};
+
+// Threads that flush until the object is destroyed.
+class Flushers {
+public:
+    explicit Flushers(const DirectWorld& world) {
+        for (int i = 0; i < 2; ++i) {
+            threads_.emplace_back([&world](const std::stop_token& stop) {
+                while (!stop.stop_requested()) {
+                    world.flush();
+                    std::this_thread::yield();
+                }
+            });
+        }
+    }
+
+private:
+    std::vector<std::jthread> threads_;
 };
 
 }  // namespace rocklock::testing

@@ -7,11 +7,11 @@
 namespace rocklock {
 namespace {
 
-HeldResponses::Response& add(HeldResponses& responses, std::uint64_t call) {
-    auto& added = responses.add();
-    added.call = call;
-    added.request = 100 + call;
-    return added;
+const Result<Answer> released = Answer(Released());
+
+HeldResponses::Response& add(HeldResponses& responses, std::uint64_t call,
+                             const Result<Answer>& answer = released) {
+    return responses.add({call, 100 + call}, answer, false, {});
 }
 
 }  // namespace
@@ -35,11 +35,13 @@ BOOST_AUTO_TEST_CASE(are_found_until_they_are_removed) {
 
 BOOST_AUTO_TEST_CASE(leave_no_content_and_little_memory) {
     HeldResponses responses;
-    auto& first = add(responses, 1);
+    auto& first = add(responses, 1, Error(ErrorCode::conflict, "held"));
+    BOOST_TEST((first.refusal->code == ErrorCode::conflict));
+    BOOST_TEST(first.may_discard);
     first.bytes = std::string(1'000'000, 'x');
-    first.refusal = std::make_unique<Error>(ErrorCode::conflict, "held");
     responses.remove(first);
-    const auto& second = responses.add();
+    const auto& second = add(responses, 2);
+    BOOST_TEST(!second.may_discard);
     BOOST_TEST(second.bytes.empty());
     BOOST_TEST(second.bytes.capacity() <= 4096U);
     BOOST_TEST(second.refusal == nullptr);
