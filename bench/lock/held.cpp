@@ -37,9 +37,9 @@ int child_memory(const std::string& folder, std::size_t locks, bool flat, Reques
     std::_Exit(0);
 }
 
-int child_fill(const std::string& folder, std::size_t locks, End end) {
+int child_fill(const std::string& folder, std::size_t first, std::size_t locks, End end) {
     Database database = open_store(folder);
-    hold_locks(database, 0, locks, false);
+    hold_locks(database, first, locks, false);
     if (end == End::closed) must(database.close(), "close");
     send_to_parent({0});
     if (end == End::closed) return 0;
@@ -90,9 +90,10 @@ double measure_memory(const std::string& folder, std::size_t locks, bool flat, R
         .front();
 }
 
-void fill_store(const std::string& folder, std::size_t locks, End end) {
+void fill_store(const std::string& folder, std::size_t first, std::size_t locks, End end) {
     const bool killed = end == End::killed;
-    run_child_process({"fill", folder, std::to_string(locks), killed ? "killed" : "closed"},
+    run_child_process({"fill", folder, std::to_string(locks), killed ? "killed" : "closed",
+                       std::to_string(first)},
                       killed);
 }
 
@@ -101,7 +102,7 @@ double measure_first_grant(const std::string& folder) {
 }
 
 double measure_open(const std::string& folder, std::size_t locks, End end) {
-    fill_store(folder, locks, end);
+    fill_store(folder, 0, locks, end);
     return measure_first_grant(folder);
 }
 
@@ -117,7 +118,8 @@ int run_child(int argc, char** argv) {
         return child_memory(folder, locks, how == "flat",
                             with_ids ? RequestIds::with : RequestIds::without);
     }
-    return child_fill(folder, locks, how == "killed" ? End::killed : End::closed);
+    const std::size_t first = argc > 6 ? std::strtoull(argv[6], nullptr, 10) : 0;
+    return child_fill(folder, first, locks, how == "killed" ? End::killed : End::closed);
 }
 
 }  // namespace rocklock::bench

@@ -23,9 +23,9 @@ void hold_locks(Database& database, std::size_t first, std::size_t locks, bool f
                 RequestIds ids = RequestIds::without);
 
 enum class End { closed, killed };
-// Fills a store with `locks` locks in a child process. `end` determines whether the child closes
-// the store or is killed.
-void fill_store(const std::string& folder, std::size_t locks, End end);
+// Fills a store with `locks` locks in a child process. The names are numbered from `first`. `end`
+// determines whether the child closes the store or is killed.
+void fill_store(const std::string& folder, std::size_t first, std::size_t locks, End end);
 // Opens the store in a child process, which ends without closing the store. Returns the seconds
 // from the open to the first grant.
 double measure_first_grant(const std::string& folder);

@@ -21,5 +21,6 @@ Scenario coarse();
 Scenario items();
 Scenario restart();
 Scenario growth();
+Scenario busy();
 
 }  // namespace rocklock::bench

@@ -12,6 +12,7 @@
 #include "lock/contestants.hpp"
 #include "lock/held.hpp"
 #include "scenarios/all.hpp"
+#include "scenarios/left_store.hpp"
 #include "scenarios/lockers.hpp"
 #include "scenarios/work.hpp"
 
@@ -26,6 +27,7 @@ constexpr std::uint64_t memory_for_all = std::uint64_t{6} << 30;
 constexpr std::uint64_t other_files = 1'000;
 // The target for the last step: its rate is at least this share of the rate of the first step.
 constexpr double growth_target = 1 / 1.5;
+constexpr double restart_target_s = 1.5;
 
 struct Filled {
     std::size_t held = 0;
@@ -66,14 +68,37 @@ std::vector<std::size_t> sizes(Setting& setting) {
     return sizes;
 }
 
+// Fills the largest store in another process, which is killed, and measures the first grants of
+// copies of this store. Then opens the store.
+Database open_largest(Setting& setting, std::size_t held) {
+    const LeftStore left(setting, first_held, held, End::killed);
+    std::vector<double> times;
+    for (std::size_t round = 0; round < setting.rounds(); ++round) {
+        times.push_back(left.open_embedded().seconds);
+    }
+    Row row;
+    row.name =
+        "first grant with " + std::to_string(held) + " held, Rocklock embedded, killed before";
+    row.unit = "s";
+    row.ours = spread_of(std::move(times));
+    row.target = restart_target_s;
+    row.less_is_better = true;
+    setting.row(row);
+    DatabaseOptions options;
+    options.durability = Durability::written;
+    return must(Database::open(left.path(), std::move(options)), "open");
+}
+
 // Keeps all stores open, and measures them in turn.
 void measure_held(Setting& setting) {
     std::vector<std::unique_ptr<Filled>> all;
     std::vector<Contender> contenders;
-    for (const std::size_t held : sizes(setting)) {
-        auto& filled =
-            *all.emplace_back(std::make_unique<Filled>(Filled{held, setting.open(Store::written)}));
-        hold_locks(filled.database, first_held, held, false);
+    const auto counts = sizes(setting);
+    for (const std::size_t held : counts) {
+        const bool largest = held == counts.back();
+        auto& filled = *all.emplace_back(std::make_unique<Filled>(
+            Filled{held, largest ? open_largest(setting, held) : setting.open(Store::written)}));
+        if (!largest) hold_locks(filled.database, first_held, held, false);
         contenders.push_back(of_pairs(filled, setting.duration()));
         setting.progress("holds " + std::to_string(held));
     }
@@ -109,7 +134,7 @@ void compare_at(Setting& setting, const std::string& connections,
         };
         if (at(theirs) == contenders.size()) continue;
         setting.compare(
-            {"daemon" + ours.substr(ours.find(',')) + ", " + connections, "pairs/s", theirs},
+            {"daemon" + ours.substr(ours.find(',')) + ", " + connections, "pairs/s", theirs, 1},
             rounds[at(ours)], rounds[at(theirs)]);
     }
 }

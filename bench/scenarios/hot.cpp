@@ -77,9 +77,9 @@ Scenario hot() {
         charts_of("durable", "durable"), [](Setting& setting) {
             measure(setting, Store::durable,
                     {"Redis, always synced", "PostgreSQL, row lock", "etcd"},
-                    "Redis, always synced", 1);
+                    "Redis, always synced", 1.5);
             measure(setting, Store::memory, {"Redis, no log", "PostgreSQL, advisory lock"},
-                    "Redis, no log", 1.1);
+                    "Redis, no log", 1.3);
             setting.leave_out("memcached", "it has no queue in which a client can wait for a key");
         }};
     for (auto& chart : charts_of("memory", "in memory")) {

@@ -123,6 +123,25 @@ Contender TransactionDb::contender(std::size_t threads, std::chrono::millisecond
             }};
 }
 
+Contender TransactionDb::locks_only(std::size_t threads, std::chrono::milliseconds duration) {
+    return {
+        "RocksDB TransactionDB, nothing written", [this, threads, duration] {
+            auto names = names_of_all(threads);
+            // A thread uses the same transaction object for all its transactions, which saves
+            // allocations.
+            std::vector<std::unique_ptr<rocksdb::Transaction>> reused(threads);
+            return count_without(threads, duration, [&](std::size_t thread) {
+                auto& transaction = reused[thread];
+                transaction.reset(state_->database->BeginTransaction(
+                    rocksdb::WriteOptions(), rocksdb::TransactionOptions(), transaction.release()));
+                // Without a value to return, GetForUpdate() only locks.
+                check(transaction->GetForUpdate(rocksdb::ReadOptions(), names[thread].next(),
+                                                static_cast<std::string*>(nullptr)));
+                check(transaction->Rollback());
+            });
+        }};
+}
+
 Sample count_without(std::size_t threads, std::chrono::milliseconds duration,
                      const std::function<void(std::size_t thread)>& once) {
     Sample sample;

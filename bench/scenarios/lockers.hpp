@@ -56,6 +56,8 @@ public:
     TransactionDb& operator=(const TransactionDb&) = delete;
 
     Contender contender(std::size_t threads, std::chrono::milliseconds duration);
+    // Each transaction locks a name, writes nothing, and is rolled back.
+    Contender locks_only(std::size_t threads, std::chrono::milliseconds duration);
 
 private:
     struct State;

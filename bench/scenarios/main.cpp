@@ -26,7 +26,8 @@ const std::vector<Scenario>& scenarios() {
         uncontended(), hot(),        zipf(),     readers_and_writers(),
         sets(),        table_edit(), upgrades(), renewals(),
         ends(),        deaths(),     guarded(),  optimistic(),
-        coarse(),      items(),      restart(),  growth()};
+        coarse(),      items(),      restart(),  growth(),
+        busy()};
     return all;
 }
 

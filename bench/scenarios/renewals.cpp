@@ -91,9 +91,9 @@ void measure(Setting& setting, Deployment deployment, const std::vector<std::siz
         if (alone.empty()) {
             alone = std::move(pairs);
         } else {
-            setting.compare(
-                {deployment.name + ", pairs beside " + x + " sessions", "pairs/s", "beside one"},
-                pairs, alone);
+            setting.compare({deployment.name + ", pairs beside " + x + " sessions", "pairs/s",
+                             "beside one", 0.9},
+                            pairs, alone);
         }
         setting.progress(deployment.name + ", " + x);
         if (count != counts.back()) continue;
