@@ -21,6 +21,7 @@ using rocksdb::IOStatus;
 using rocksdb::Slice;
 
 bool names_log(const std::string& path) { return path.ends_with(".log"); }
+bool names_options(const std::string& path) { return path.find("/OPTIONS-") != path.npos; }
 
 // Threads: one at a time.
 class ReservedFile final : public rocksdb::FSWritableFileOwnerWrapper {
@@ -104,6 +105,8 @@ public:
     IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
                              std::unique_ptr<FSWritableFile>* result,
                              IODebugContext* debug) override {
+        // RocksDB ignores this error (DBOptions::fail_if_options_file_error is false).
+        if (names_options(path)) return IOStatus::NotSupported("options are not written");
         auto status = target()->NewWritableFile(path, options, result, debug);
         if (status.ok()) {
             *result = std::make_unique<ReservedFile>(std::move(*result), path, reserve_);

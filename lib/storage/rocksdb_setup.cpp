@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <rocksdb/filter_policy.h>
@@ -16,6 +17,10 @@
 
 namespace rocklock {
 namespace {
+
+// The number of sorted runs above which universal compaction merges some of them. More runs reduce
+// the work of the compactions, but a store opens more slowly, because each run is read separately.
+constexpr int sorted_runs = 8;
 
 // Returns how many files RocksDB keeps open: a quarter of the limit of the process. The rest is for
 // the files that RocksDB opens while it writes, and for the rest of the process.
@@ -61,6 +66,18 @@ rocksdb::ColumnFamilyOptions family_options(const RocksdbOptions& options,
     // kind, the memtable finds the position near the previous keys without a search from the top.
     result.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
     return result;
+}
+
+// The options of the families of locks and history. Most of their records are written twice, at the
+// beginning and at the end of a grant, and seldom read. Universal compaction rewrites a record less
+// often than leveled compaction, so the threads of RocksDB take less of the processor from the
+// callers. See docs/decisions/0062-universal-compaction-of-locks.md.
+rocksdb::ColumnFamilyOptions record_options(rocksdb::ColumnFamilyOptions options) {
+    options.compaction_style = rocksdb::kCompactionStyleUniversal;
+    options.level0_file_num_compaction_trigger = sorted_runs;
+    options.level0_slowdown_writes_trigger = 5 * sorted_runs;
+    options.level0_stop_writes_trigger = 8 * sorted_runs;
+    return options;
 }
 
 }  // namespace
@@ -144,7 +161,11 @@ std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const RocksdbOpt
     const auto each = family_options(options, rocksdb::NewLRUCache(options.block_cache_bytes, 2));
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
     families.emplace_back(rocksdb::kDefaultColumnFamilyName, each);
-    for (const char* const name : family_names) families.emplace_back(name, each);
+    for (const char* const name : family_names) {
+        const std::string_view text = name;
+        const bool of_records = text == "locks" || text == "history";
+        families.emplace_back(name, of_records ? record_options(each) : each);
+    }
     return families;
 }
 
