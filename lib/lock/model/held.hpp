@@ -228,7 +228,7 @@ static_assert(sizeof(RequestPart) == 24 && alignof(RequestPart) == 4);
 enum class Slot : std::uint8_t { without, with, with_request };
 
 // A resource exists if it has a hold or a waiter, if it is closed, or if a resource below it
-// exists.
+// exists. If none of these is true, it can be in IdleResources for a while.
 struct Resource {
     Resource(const Resource&) = delete;
     Resource& operator=(const Resource&) = delete;
@@ -336,6 +336,7 @@ private:
           has_request(slot == Slot::with_request ? 1 : 0),
           dirty(0),
           touched(0),
+          idle(0),
           name_offset_(static_cast<std::uint32_t>(bytes(0, slot, path) - sizeof(Resource)) & 0x7F) {
     }
     ~Resource() = default;
@@ -393,6 +394,8 @@ public:
     // served, `touched` if the resource must be freed when it is no longer needed().
     std::uint32_t dirty : 1;
     std::uint32_t touched : 1;
+    // Whether IdleResources contains the resource.
+    std::uint32_t idle : 1;
 
 private:
     // The number of bytes between the Resource and its name.

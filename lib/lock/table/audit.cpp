@@ -28,6 +28,7 @@ public:
             return bad == nullptr;
         });
         if (bad != nullptr) return std::string(bad) + " at \"" + std::string(where) + "\"";
+        if (idle_ != core_.idle.size()) return "a resource is missing in the queue of idle ones";
         if (children_ != paths_) return "a resource is missing among the children of its parent";
         if (marks_ != core_.hold_marks.subtrees) return "the number of subtree locks is wrong";
         if (exclusive_ != core_.hold_marks.exclusive.state().holds)
@@ -72,7 +73,9 @@ private:
         if (holds != at.holds() || strong != at.strong()) return "the number of holds is wrong";
         if (permits > 0 && permits > core_.classes.of(at.name()).permits)
             return "more permits are held than the class has";
-        if (!at.needed(core_.now.boot) && !at.extra()) return "an unused resource was not removed";
+        idle_ += at.idle ? 1 : 0;
+        if (!at.needed(core_.now.boot) && !at.extra() && !at.idle)
+            return "an unused resource was not removed";
         holds_ += holds;
         return nullptr;
     }
@@ -257,6 +260,7 @@ private:
     std::size_t holds_ = 0;
     std::size_t paths_ = 0;
     std::size_t children_ = 0;
+    std::size_t idle_ = 0;
     boost::unordered_flat_map<const Session*, std::size_t> followed_;
     boost::unordered_flat_set<const Wait*> waits_;
 };

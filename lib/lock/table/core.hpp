@@ -26,7 +26,8 @@
 // examine); NumberReservation.
 //
 // During one apply(), no Wait leaves its queues and no Resource is freed, except in functions whose
-// comments say so. Resources that have become empty are removed at the end of apply().
+// comments say so. At the end of apply(), resources that have become empty are removed or added to
+// `idle`.
 #pragma once
 
 #include <memory>
@@ -39,6 +40,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "lock/model/grant_index.hpp"
+#include "lock/model/idle_resources.hpp"
 #include "lock/model/last_grants.hpp"
 #include "lock/model/lock_class.hpp"
 #include "lock/model/modes.hpp"
@@ -100,6 +102,7 @@ struct LockTable::Core {
 
     // ---- State ----
     lock_model::ResourceIndex resources;
+    lock_model::IdleResources idle;
     lock_model::GrantIndex grants;
     SessionTable sessions;
     WaitTable waits;
@@ -290,6 +293,7 @@ struct LockTable::Core {
     Resource& enter(Resource& made, const lock_model::HashedName& name);
     Resource* find(std::string_view name) const;
     void remove_if_empty(Resource& resource);
+    void remove(Resource& resource);
     // Calls `visit(resource, only_subtree)` for each resource whose locks may conflict with
     // `requested`: the requested resource; the resources above it; and, if `requested` has
     // `subtree`, all resources below it. `only_subtree` is true for the resources above, because

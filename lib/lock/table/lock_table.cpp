@@ -103,6 +103,7 @@ void LockTable::Core::withdraw(Ticket waiting) {
 }
 
 void LockTable::Core::handle(const Tick& event) {
+    idle.set_open(false);
     serve_time(event.budget);
     serve_queues();
     if (event.sweeps) sweep(event.budget);
@@ -224,6 +225,7 @@ void LockTable::apply_to_core(const What& what, Ticket ticket, const SessionId& 
     core_->decision = &decision;
     core_->ticket = ticket;
     core_->fresh = fresh;
+    core_->idle.set_open(true);
     core_->handle(what);
     core_->finish_decision();
     core_->decision = nullptr;
@@ -267,6 +269,9 @@ void LockTable::forget(const ForgottenGrant& grant) {
         const std::uint64_t hash = fnv1a(name);
         const lock_model::LastGrant* const last = core_->last_grants.find(hash);
         if (last != nullptr && last->grant() == grant.grant) core_->last_grants.forget(hash);
+        lock_model::Resource* const idle = core_->find(name);
+        if (idle != nullptr && idle->idle && !idle->held() && idle->last().grant() == grant.grant)
+            idle->set_last({});
     }
     const lock_model::RequestKey request{grant.request_high, grant.request_low};
     if (core_->requests.find(request).grant() == grant.grant) core_->requests.erase(request);

@@ -64,8 +64,8 @@ bool follows(const WaitLock* later, const WaitLock* before) {
 
 Resource* LockTable::Core::find(std::string_view name) const { return resources.find(name); }
 
-// Returns the resource, and creates it if it does not exist. A new resource is removed at the end
-// of the event if it is still unused then.
+// Returns the resource, and creates it if it does not exist. At the end of the event, a new resource
+// that is still unused is removed or added to `idle`.
 Resource& LockTable::Core::resource(std::string_view name, Slot slot) {
     const lock_model::HashedName wanted(name);
     if (Resource* known = resources.find(wanted)) return *known;
@@ -86,9 +86,19 @@ Resource& LockTable::Core::enter(Resource& made, const lock_model::HashedName& n
     return made;
 }
 
+// Removes a resource that is no longer needed, or keeps it for a while in `idle`.
 void LockTable::Core::remove_if_empty(Resource& resource) {
-    if (resource.needed(now.boot)) return;
-    ROCKLOCK_ASSERT(!resource.held() && !resource.dirty);
+    if (resource.needed(now.boot) || resource.idle) return;
+    const bool keeps = idle.is_open() && resource.has_slot && !resource.extra();
+    if (!keeps) return remove(resource);
+    Resource* const oldest = idle.add(resource);
+    // A resource that is listed in `serving` is examined later.
+    if (oldest == nullptr || oldest->touched || oldest->needed(now.boot)) return;
+    remove(*oldest);
+}
+
+void LockTable::Core::remove(Resource& resource) {
+    ROCKLOCK_ASSERT(!resource.held() && !resource.dirty && !resource.idle && !resource.touched);
     ROCKLOCK_ASSERT(resource.strong() == 0 && resource.queue() == nullptr);
     if (resource.extra()) timers.closures.remove(resource.extra()->timer);
     if (resource.last().grant() != GrantId{}) {
