@@ -64,8 +64,8 @@ bool follows(const WaitLock* later, const WaitLock* before) {
 
 Resource* LockTable::Core::find(std::string_view name) const { return resources.find(name); }
 
-// Returns the resource, and creates it if it does not exist. At the end of the event, a new resource
-// that is still unused is removed or added to `idle`.
+// Returns the resource, and creates it if it does not exist. At the end of the event, a new
+// resource that is still unused is removed or added to `idle`.
 Resource& LockTable::Core::resource(std::string_view name, Slot slot) {
     const lock_model::HashedName wanted(name);
     if (Resource* known = resources.find(wanted)) return *known;
