@@ -38,7 +38,7 @@ public:
 
 private:
     void pairs_on_disk(bool durable, std::size_t threads, std::optional<double> target);
-    void pairs_in_memory(std::size_t threads, double target);
+    void pairs_in_memory(std::size_t threads);
     void sets(double target);
     void hand_offs(Kind kind, const std::string& mode);
     void memory(bool flat, RequestIds ids, double target);
@@ -76,12 +76,12 @@ void Bench::pairs_on_disk(bool durable, std::size_t threads, std::optional<doubl
         }));
 }
 
-void Bench::pairs_in_memory(std::size_t threads, double target) {
+// The bare table shows the limit of the machine, so the comparison has no target.
+void Bench::pairs_in_memory(std::size_t threads) {
     Row row;
     row.name = "in memory, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
     if (!report_.wanted(row.name)) return;
     row.unit = "pairs/s";
-    row.target = target;
     row.against = "a bare lock table";
     BareTable theirs(threads);
     report_.add(compare(
@@ -180,22 +180,22 @@ void Bench::open_again(End end, const std::string& how, double target) {
 void Bench::run() {
     std::fprintf(stderr, "a pair writes a key of %zu bytes with values of %zu and %zu bytes\n",
                  sizes_.key, sizes_.acquire, sizes_.release);
-    pairs_on_disk(true, 1, 0.95);
-    pairs_on_disk(true, 8, 2);
-    pairs_on_disk(true, 64, 3);
-    pairs_on_disk(false, 1, 1.1);
+    pairs_on_disk(true, 1, 1.3);
+    pairs_on_disk(true, 8, 3.5);
+    pairs_on_disk(true, 64, 7);
+    pairs_on_disk(false, 1, 3.5);
     pairs_on_disk(false, 8, std::nullopt);
-    pairs_on_disk(false, 64, 2.5);
-    for (const std::size_t threads : {1, 8, 64}) pairs_in_memory(threads, 0.6);
-    sets(8);
+    pairs_on_disk(false, 64, 8);
+    for (const std::size_t threads : {1, 8, 64}) pairs_in_memory(threads);
+    sets(12);
     hand_offs(Kind::memory, "in memory");
     hand_offs(Kind::durable, "durable");
     for (const RequestIds ids : {RequestIds::without, RequestIds::with}) {
-        memory(true, ids, 200);
-        memory(false, ids, 200);
+        memory(true, ids, 125);
+        memory(false, ids, 125);
     }
-    open_again(End::closed, "after a close", 1);
-    open_again(End::killed, "after a kill -9", 1);
+    open_again(End::closed, "after a close", 0.4);
+    open_again(End::killed, "after a kill -9", 0.4);
     report_.finish();
 }
 
