@@ -4,7 +4,6 @@
 #include <string>
 
 #include "lock/contestants.hpp"
-#include "measure.hpp"
 #include "scenarios/lockers.hpp"
 
 namespace rocklock::bench {
@@ -57,12 +56,7 @@ void compare_in_memory(Setting& setting, TransactionDb& transactions, std::size_
                                                    [&](std::size_t thread) { bare.pair(thread); });
                           }}});
     const std::string name = "embedded, in memory, " + threads_of(threads);
-    Row rate;
-    rate.name = name;
-    rate.unit = "pairs/s";
-    rate.ours = spread_of(values_of(rounds[0], rate_of));
-    rate.target = 1'200'000;
-    setting.row(rate);
+    setting.report({name, "pairs/s", 1'200'000}, values_of(rounds[0], rate_of));
     setting.compare({name, "pairs/s", "RocksDB's transaction locks, nothing written", 2}, rounds[0],
                     rounds[1]);
     setting.compare({name, "pairs/s", "a bare lock table"}, rounds[0], rounds[2]);

@@ -208,23 +208,12 @@ void report_ours(Setting& setting, const std::string& count, const std::vector<S
         setting.point("late", series, count, values_of(ours, metric));
     }
     setting.point("ended", "Rocklock embedded, written", count, values_of(ours, rate_of));
-    const auto report = [&](const std::string& name, const Metric& metric) {
-        Row row;
-        row.name = count + " leases end at once: " + name;
-        row.unit = "ms";
-        row.ours = spread_of(values_of(ours, metric));
-        row.target = latest_target_ms;
-        row.less_is_better = true;
-        setting.row(row);
-    };
-    report("time until the last waiter is granted", last_waited);
-    report("longest acquire after the end", last_asked);
-    Row row;
-    row.name = count + " leases end at once: cleaned up";
-    row.unit = "leases/s";
-    row.ours = spread_of(values_of(ours, rate_of));
-    row.target = ended_target;
-    setting.row(row);
+    const std::string all = count + " leases end at once: ";
+    setting.report({all + "time until the last waiter is granted", "ms", latest_target_ms, true},
+                   values_of(ours, last_waited));
+    setting.report({all + "longest acquire after the end", "ms", latest_target_ms, true},
+                   values_of(ours, last_asked));
+    setting.report({all + "cleaned up", "leases/s", ended_target}, values_of(ours, rate_of));
 }
 
 void measure(Setting& setting, std::size_t count, std::size_t rounds, Speed& speed) {

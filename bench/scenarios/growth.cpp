@@ -76,14 +76,10 @@ Database open_largest(Setting& setting, std::size_t held) {
     for (std::size_t round = 0; round < setting.rounds(); ++round) {
         times.push_back(left.open_embedded().seconds);
     }
-    Row row;
-    row.name =
-        "first grant with " + std::to_string(held) + " held, Rocklock embedded, killed before";
-    row.unit = "s";
-    row.ours = spread_of(std::move(times));
-    row.target = restart_target_s;
-    row.less_is_better = true;
-    setting.row(row);
+    setting.report(
+        {"first grant with " + std::to_string(held) + " held, Rocklock embedded, killed before",
+         "s", restart_target_s, true},
+        std::move(times));
     DatabaseOptions options;
     options.durability = Durability::written;
     return must(Database::open(left.path(), std::move(options)), "open");

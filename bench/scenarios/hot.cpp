@@ -34,13 +34,8 @@ void measure(Setting& setting, Store store, const std::vector<std::string>& othe
             setting.compare({"daemon, hand-off, 16 on one, " + kind, "a second", against, target},
                             rounds[0], rounds[i]);
         }
-        Row fair;
-        fair.name = "daemon, hand-off, 16 on one, " + kind + ", Jain's index";
-        std::vector<double> values;
-        for (const auto& sample : rounds[0]) values.push_back(fairness_of(sample));
-        fair.ours = spread_of(std::move(values));
-        fair.target = 0.99;
-        setting.row(fair);
+        setting.report({"daemon, hand-off, 16 on one, " + kind + ", Jain's index", {}, 0.99},
+                       values_of(rounds[0], fairness_of));
     }
     // Measures 2 and 256 clients again, in turn, so that other load affects both alike.
     std::vector<Contender> few_and_many;

@@ -18,6 +18,7 @@ constexpr std::size_t compared_at = 16;
 constexpr std::size_t max_clients = 64;
 constexpr std::size_t page_bytes = 1'000'000;
 constexpr int pages_per_round = 50;
+constexpr double page_target_ms = 2;
 
 struct Target {
     std::string against;
@@ -160,14 +161,10 @@ void measure_pages(Setting& setting) {
             for (int i = 0; i < pages_per_round; ++i) read();
             times.push_back(1000 * seconds_since(start) / pages_per_round);
         }
-        Row row;
-        row.name =
-            "Query page of 1 MB, embedded, items of " + std::to_string(item_bytes) + " bytes";
-        row.unit = "ms";
-        row.ours = spread_of(std::move(times));
-        row.target = 2;
-        row.less_is_better = true;
-        setting.row(row);
+        setting.report(
+            {"Query page of 1 MB, embedded, items of " + std::to_string(item_bytes) + " bytes",
+             "ms", page_target_ms, true},
+            std::move(times));
     }
     setting.progress("pages");
 }

@@ -9,7 +9,9 @@
 
 namespace rocklock::bench {
 
+// Returns a sample of one operation that took this time.
 Sample sample_of(double seconds);
+// Returns the duration of a sample, as a metric.
 double seconds_of(const Sample& sample);
 
 // Fills the store in the constructor. Each measurement opens a copy of the store.
@@ -20,8 +22,8 @@ public:
 
     const std::string& path() const { return path_; }
 
-    // Measure the time to the first grant of a free name: from the call that opens the store in
-    // this process, or from the start of the daemon's program.
+    // Measure the time to the first grant of a free name: from the call that opens the store in a
+    // child process, or from the start of the daemon's program.
     Sample open_embedded() const;
     Sample start_daemon() const;
 

@@ -55,13 +55,10 @@ void measure_renewals(Setting& setting, Deployment& deployment, std::size_t coun
     setting.point("processor", deployment.name, x, processors);
     setting.point("renewals", deployment.name, x, renewals);
     if (count < 1'000) return;
-    Row row;
-    row.name = deployment.name + ", renewals of " + x + " sessions";
-    row.unit = "renewals/s";
-    row.ours = spread_of(renewals);
     // Up to ten percent fewer renewals than expected can be due to chance.
-    row.target = 0.9 * static_cast<double>(count) / 10;
-    setting.row(row);
+    setting.report({deployment.name + ", renewals of " + x + " sessions", "renewals/s",
+                    0.9 * static_cast<double>(count) / 10},
+                   renewals);
 }
 
 std::vector<Sample> measure_pairs(Setting& setting, Deployment& deployment) {

@@ -64,18 +64,11 @@ std::string short_of(std::size_t count) {
 
 // Prints the rows that have absolute targets.
 void report_large(Setting& setting, const std::vector<Sample>& killed, double bytes_each) {
-    Row row;
-    row.less_is_better = true;
-    row.name = "first grant with 1M held, Rocklock embedded, killed before";
-    row.unit = "s";
-    row.ours = spread_of(values_of(killed, seconds_of));
-    row.target = restart_target_s;
-    setting.row(row);
-    row.name = "memory of a held lock, 1M of them";
-    row.unit = "bytes";
-    row.ours = spread_of({bytes_each});
-    row.target = memory_target_bytes;
-    setting.row(row);
+    setting.report(
+        {"first grant with 1M held, Rocklock embedded, killed before", "s", restart_target_s, true},
+        values_of(killed, seconds_of));
+    setting.report({"memory of a held lock, 1M of them", "bytes", memory_target_bytes, true},
+                   {bytes_each});
 }
 
 void measure(Setting& setting, std::size_t locks) {

@@ -87,6 +87,15 @@ struct Comparison {
     Metric metric = rate_of;
 };
 
+// A row about Rocklock alone.
+struct Value {
+    std::string name;
+    std::string unit;
+    // The target of the value.
+    std::optional<double> target = std::nullopt;
+    bool less_is_better = false;
+};
+
 // The environment of a scenario. It creates stores and servers, runs the contenders, and prints the
 // results.
 class Setting {
@@ -147,6 +156,8 @@ public:
     // Prints a row with the ratio of the two contenders. A greater ratio is better for `ours`.
     void compare(const Comparison& what, const std::vector<Sample>& ours,
                  const std::vector<Sample>& theirs);
+    // Prints a row with the values of the rounds.
+    void report(const Value& what, std::vector<double> values);
     void row(const Row& row);
 
 private:

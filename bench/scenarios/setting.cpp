@@ -312,6 +312,16 @@ void Setting::compare(const Comparison& what, const std::vector<Sample>& ours,
     row(compared);
 }
 
+void Setting::report(const Value& what, std::vector<double> values) {
+    Row reported;
+    reported.name = what.name;
+    reported.unit = what.unit;
+    reported.ours = spread_of(std::move(values));
+    reported.target = what.target;
+    reported.less_is_better = what.less_is_better;
+    row(reported);
+}
+
 void Setting::row(const Row& row) {
     JsonWriter json = line_of("row", scenario_.name);
     write(json, "name", row.name);
