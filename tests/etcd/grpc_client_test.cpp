@@ -16,7 +16,8 @@ using boost::unit_test::precondition;
 using testing::has_etcd;
 using testing::RealEtcd;
 
-constexpr auto timeout = 5s;
+// On a busy machine a write to the disk can take seconds.
+constexpr auto timeout = 20s;
 
 Txn put(const std::string& key, const std::string& value, LeaseId lease = 0) {
     Txn txn;

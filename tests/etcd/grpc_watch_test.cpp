@@ -15,7 +15,8 @@ using boost::unit_test::precondition;
 using testing::has_etcd;
 using testing::RealEtcd;
 
-constexpr auto timeout = 5s;
+// On a busy machine a write to the disk can take seconds.
+constexpr auto timeout = 20s;
 
 // Keys with a prefix of their own. Most cases share one member.
 struct Watched {

@@ -136,8 +136,9 @@ void RealEtcd::start(std::size_t member) {
         "--listen-client-urls", client_url, "--advertise-client-urls", client_url,
         "--listen-peer-urls", peer_url, "--initial-advertise-peer-urls", peer_url,
         "--initial-cluster", cluster, "--log-level", "error", "--logger", "zap",
-        // Elections are faster than by default. A single member waits for the others, too.
-        "--heartbeat-interval", alone ? "10" : "50", "--election-timeout", alone ? "100" : "500"};
+        // A single member waits for the others, too, and needs no heartbeats. With several members
+        // on a busy machine, an election timeout of less than the default causes elections.
+        "--heartbeat-interval", alone ? "10" : "100", "--election-timeout", alone ? "100" : "1000"};
     if (options_.tls) {
         words.insert(words.end(),
                      {"--cert-file", file("server.pem"), "--key-file", file("server.key"),
