@@ -96,7 +96,8 @@ BOOST_AUTO_TEST_CASE(makes_the_outcome_of_requests_unknown_and_ends_watches_if_i
     BOOST_TEST((watch->next(20s).error().code == ErrorCode::unreachable));
     BOOST_TEST(duration.is_below(15s));
     etcd.resume();
-    BOOST_TEST(client->range({.key = "a"}, timeout).has_value());
+    // On a busy machine, the first attempts to connect again can time out.
+    BOOST_TEST(succeeds([&] { return client->range({.key = "a"}, timeout); }));
 }
 
 // The number in the store is that of the last transaction that succeeded, or that of the failed
@@ -211,22 +212,13 @@ BOOST_AUTO_TEST_CASE(is_left_by_reads_if_it_stops) {
     client->txn(put("a", "1"), timeout).value();
     etcd.pause(0);
     // If it was the leader, the others elect one first.
+    BOOST_TEST(succeeds([&] { return client->range({.key = "a"}, 1s); }));
+    // The next request is sent to another member first: the stopped one would take half of the
+    // timeout. Another member answers this read even without a leader.
     const Duration duration;
-    bool read = false;
-    while (!read && duration.is_below(20s)) read = client->range({.key = "a"}, 1s).has_value();
-    BOOST_TEST(read);
-    // On a busy machine the others can elect again, and etcd loses a write that it forwards to a
-    // previous leader. But no write is sent to the member that was left.
-    const std::string left = etcd.client_options().endpoints.front();
-    bool written = false;
-    while (!written && duration.is_below(40s)) {
-        const auto result = client->txn(put("a", "2"), timeout);
-        written = result.has_value();
-        if (written) continue;
-        BOOST_TEST_INFO(result.error().message);
-        BOOST_TEST(result.error().message.find(left) == std::string::npos);
-    }
-    BOOST_TEST(written);
+    BOOST_TEST(client->range({.key = "a", .serializable = true}, timeout).has_value());
+    BOOST_TEST(duration.is_below(timeout / 4));
+    BOOST_TEST(succeeds([&] { return client->txn(put("a", "2"), timeout); }));
     etcd.resume(0);
 }
 
