@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -60,17 +62,30 @@ void run_program(const std::vector<std::string>& words, const std::string& log) 
     throw std::runtime_error(text + ": " + content(log));
 }
 
-std::string free_address() {
+// Tries to bind a socket to this port of 127.0.0.1, and closes the socket.
+bool is_free(std::uint16_t port) {
     const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    const bool bound = bind(server, generic, size) == 0 && getsockname(server, generic, &size) == 0;
+    address.sin_port = htons(port);
+    const bool bound = bind(server, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
     close(server);
-    if (!bound) throw std::runtime_error("no free port");
-    return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    return bound;
+}
+
+// Returns an address with a port below the range from which the kernel chooses ports for outgoing
+// connections. One of these could otherwise take the port before etcd is started or restarted.
+std::string free_address() {
+    constexpr std::uint16_t first_port = 10'000;
+    constexpr std::uint16_t last_port = 32'767;
+    static std::mt19937 random{std::random_device{}()};
+    std::uniform_int_distribution<std::uint16_t> ports(first_port, last_port);
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        const std::uint16_t port = ports(random);
+        if (is_free(port)) return "127.0.0.1:" + std::to_string(port);
+    }
+    throw std::runtime_error("no free port");
 }
 
 std::string name_of(std::size_t member) { return "member" + std::to_string(member); }
@@ -156,7 +171,14 @@ void RealEtcd::kill(std::size_t member) {
     process = -1;
 }
 
-void RealEtcd::pause(std::size_t member) { ::kill(members_[member].process, SIGSTOP); }
+void RealEtcd::pause(std::size_t member) {
+    const pid_t process = members_[member].process;
+    ::kill(process, SIGSTOP);
+    // On a busy machine, threads can continue for a while after kill() has returned.
+    int status = 0;
+    while (waitpid(process, &status, WUNTRACED) < 0 && errno == EINTR) {
+    }
+}
 
 void RealEtcd::resume(std::size_t member) { ::kill(members_[member].process, SIGCONT); }
 
