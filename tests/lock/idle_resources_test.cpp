@@ -13,6 +13,7 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "lock/manager/lock_manager.hpp"
+#include "lock/model/arena.hpp"
 
 namespace rocklock {
 namespace {
@@ -86,7 +87,12 @@ BOOST_AUTO_TEST_CASE(replace_the_oldest_one_when_they_are_too_many) {
     BOOST_TEST((all[0]->idle == 1));
     BOOST_TEST((idle.add(*all[IdleResources::max_count + 1]) == all[2]));
     BOOST_TEST(idle.size() == IdleResources::max_count);
-    for (Resource* const resource : all) Resource::destroy(resource);
+    BOOST_TEST(idle.take_all().size() == IdleResources::max_count);
+    BOOST_TEST(idle.size() == 0U);
+    for (Resource* const resource : all) {
+        BOOST_TEST((resource->idle == 0));
+        Resource::destroy(resource);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(keep_the_history_of_their_names, World) {
@@ -151,6 +157,23 @@ BOOST_FIXTURE_TEST_CASE(can_be_closed_for_a_minimum_hold, World) {
     use_others(more_than_kept);
     BOOST_TEST(is_sound());
     BOOST_TEST(history("a") == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(are_freed_when_no_session_is_left) {
+    const std::size_t before = Arena::pieces_in_use();
+    World world;
+    for (std::size_t i = 0; i < 100; ++i) world.lock_and_release("a/b" + name_of(i));
+    const auto tick = [&] {
+        world.clock.advance(std::chrono::seconds{10});
+        world.manager->tick();
+        return Arena::pieces_in_use();
+    };
+    BOOST_TEST(tick() > before + 100);
+    world.lock_and_release("c");
+    BOOST_TEST(world.manager->ask(CloseSession{world.session}).has_value());
+    BOOST_TEST(tick() == before);
+    BOOST_TEST(world.is_sound());
+    BOOST_TEST(world.history("c") == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(stay_sound_when_the_records_of_their_grants_are_deleted) {

@@ -65,6 +65,11 @@ public:
         if (--live_ == 0) give_back();
     }
 
+    std::size_t in_use() ROCKLOCK_EXCLUDES(mutex_) {
+        MutexLock lock(mutex_);
+        return live_;
+    }
+
 private:
     static std::size_t round_up(std::size_t bytes) {
         return (bytes + Arena::alignment - 1) / Arena::alignment * Arena::alignment;
@@ -133,5 +138,7 @@ char* Arena::base = nullptr;
 void* Arena::allocate(std::size_t bytes) { return pieces().allocate(bytes); }
 
 void Arena::free(void* memory, std::size_t bytes) noexcept { pieces().free(memory, bytes); }
+
+std::size_t Arena::pieces_in_use() { return pieces().in_use(); }
 
 }  // namespace rocklock

@@ -23,6 +23,8 @@ public:
     // Allocates at most 4 KB. Throws std::bad_alloc if there is no memory, as `new` does.
     static void* allocate(std::size_t bytes);
     static void free(void* memory, std::size_t bytes) noexcept;
+    // Returns the number of pieces that are allocated and not freed, for tests.
+    static std::size_t pieces_in_use();
 
     // The beginning of the address range. Null until the first allocation.
     [[gnu::visibility("hidden")]] static char* base;

@@ -30,14 +30,13 @@ void GrantIndex::remove(const Grant& grant) {
     std::copy(page->grants() + place + 1, page->grants() + page->count(), page->grants() + place);
     page->used &= ~Page::bit(number_of);
     --size_;
-    if (size_ == 0) {
-        // Without any page, the arena can return its memory to the system.
-        while (first_ != nullptr) remove_page(*first_);
-        return;
-    }
     if (page == last_) return;
     if (page->used == 0) return remove_page(*page);
     if (page->count() * 2 <= page->capacity) shrink(*page);
+}
+
+void GrantIndex::free_empty_page() {
+    if (last_ != nullptr && last_->used == 0) remove_page(*last_);
 }
 
 Grant* GrantIndex::oldest() const {

@@ -40,6 +40,8 @@ public:
     // also of those that have been removed.
     void add(Grant& grant);
     void remove(const Grant& grant);
+    // Frees the page that is kept for the next grants, if it is empty.
+    void free_empty_page();
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "base/assert.hpp"
@@ -36,6 +37,12 @@ public:
         oldest_ = (oldest_ + 1) % max_count;
         oldest->idle = false;
         return oldest;
+    }
+    // Removes all resources from the queue, and returns them.
+    std::vector<Resource*> take_all() {
+        for (Resource* const resource : queue_) resource->idle = false;
+        oldest_ = 0;
+        return std::exchange(queue_, {});
     }
     std::size_t size() const { return queue_.size(); }
 

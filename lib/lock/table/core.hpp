@@ -293,6 +293,9 @@ struct LockTable::Core {
     Resource& enter(Resource& made, const lock_model::HashedName& name);
     Resource* find(std::string_view name) const;
     void remove_if_empty(Resource& resource);
+    // Frees the idle resources and the empty page of `grants`, so that the arena can return its
+    // memory to the system. Must be called while `idle` is not open.
+    void free_unused();
     void remove(Resource& resource);
     // Calls `visit(resource, only_subtree)` for each resource whose locks may conflict with
     // `requested`: the requested resource; the resources above it; and, if `requested` has

@@ -108,6 +108,7 @@ void LockTable::Core::handle(const Tick& event) {
     serve_queues();
     if (event.sweeps) sweep(event.budget);
     if (event.search) search();
+    if (sessions.empty()) free_unused();
 }
 
 void LockTable::Core::refuse(Ticket to, Error error) {
@@ -117,7 +118,10 @@ void LockTable::Core::refuse(Ticket to, Error error) {
 
 void LockTable::Core::write(Family family, std::string record_key, std::string value) {
     ROCKLOCK_ASSERT(decision != nullptr && !record_key.empty());
-    Write& added = decision->batch.writes.emplace_back();
+    std::vector<Write>& writes = decision->batch.writes;
+    // Most decisions have one or two writes.
+    if (writes.capacity() == 0) writes.reserve(2);
+    Write& added = writes.emplace_back();
     added.family = family;
     added.key = std::move(record_key);
     added.value = std::move(value);

@@ -97,6 +97,12 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
     remove(*oldest);
 }
 
+void LockTable::Core::free_unused() {
+    ROCKLOCK_ASSERT(!idle.is_open());
+    for (Resource* const resource : idle.take_all()) serving.add_maybe_empty(*resource);
+    grants.free_empty_page();
+}
+
 void LockTable::Core::remove(Resource& resource) {
     ROCKLOCK_ASSERT(!resource.held() && !resource.dirty && !resource.idle && !resource.touched);
     ROCKLOCK_ASSERT(resource.strong() == 0 && resource.queue() == nullptr);
