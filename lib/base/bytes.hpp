@@ -134,7 +134,12 @@ public:
     ByteWriter& operator=(const ByteWriter&) = delete;
 
     [[gnu::noinline]] void flush() {
-        out_.append(buffer_.data(), used_);
+        if (out_.empty()) {
+            // Faster than an append to a string that must grow.
+            out_ = std::string(buffer_.data(), used_);
+        } else {
+            out_.append(buffer_.data(), used_);
+        }
         used_ = 0;
     }
 

@@ -417,8 +417,9 @@ private:
     // result.
     std::vector<Holder> granted_since(const Grant& lost) const;
     explicit Session(std::shared_ptr<KeptSession> kept) : kept_(std::move(kept)) {}
-    Result<Guard> acquire(Acquire request, std::stop_token stop);
-    Ticket submit(Acquire request, std::function<void(Result<Guard>)> done);
+    // Returns the guard of a new grant, or the error.
+    Result<Guard> guard_of(Result<Answer> answer) const;
+    Ticket submit(Request request, std::function<void(Result<Guard>)> done);
     void close_without_waiting();
 
     std::shared_ptr<KeptSession> kept_;

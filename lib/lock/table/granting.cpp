@@ -189,7 +189,8 @@ void LockTable::Core::fill_view(rocklock::Grant& result, const Grant& grant) con
     result.locks.reserve(grant.hold_count);
     for (const Hold& hold : grant.holds()) {
         GrantedLock& lock = result.locks.emplace_back();
-        lock.resource = hold.resource()->name();
+        // Faster than an assignment of the view.
+        lock.resource = std::string(hold.resource()->name());
         lock.mode = hold.mode;
         lock.subtree = hold.subtree;
         lock.permits = hold.permits();
