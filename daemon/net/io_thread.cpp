@@ -16,10 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// If a yield takes longer than `long_yield`, the processor is contended: do not spin for
-// `contended_for`.
-constexpr milliseconds long_yield{1};
-constexpr milliseconds contended_for{1'000};
 constexpr std::size_t max_events = 128;
 // The size of the buffer for input that is received ahead, and the maximum for each socket. Most
 // requests are smaller.
@@ -159,8 +155,7 @@ std::span<epoll_event> IoThread::poll(std::span<epoll_event> events, int patienc
 //
 // Many clients send the next request some ten microseconds after a response. Sleeping and being
 // woken would double that time. If the last wait was short, the thread therefore polls for up to
-// `max_spin` and yields between two polls. On a contended processor it does not: a yield would
-// return only after milliseconds, but a sleeping thread runs as soon as it is woken.
+// `max_spin` and yields between two polls, unless other programs need the processor (SpinBackoff).
 void IoThread::wait() {
     static const bool has_others = std::thread::hardware_concurrency() > 1;
     std::array<epoll_event, max_events> space;
@@ -168,12 +163,12 @@ void IoThread::wait() {
     const int max_wait = patience();
     round_began_.store(0, std::memory_order_relaxed);
     const Time start = now_ = steady_clock::now();
-    const bool looks = max_wait != 0 && quick_ && has_others && start >= contended_until_;
+    const bool looks = max_wait != 0 && quick_ && has_others && backoff_.may_spin(start);
     while (looks && events.empty() && now_ - start < max_spin_) {
         std::this_thread::yield();
         events = poll(space, 0);
         const Time before = std::exchange(now_, steady_clock::now());
-        if (now_ - before > long_yield) contended_until_ = now_ + contended_for;
+        backoff_.yielded(before, now_);
     }
     if (events.empty()) {
         events = poll(space, max_wait);

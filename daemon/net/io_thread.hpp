@@ -25,6 +25,7 @@
 
 #include "base/fifo.hpp"
 #include "base/mutex.hpp"
+#include "daemon/net/spin_backoff.hpp"
 
 namespace rocklock {
 
@@ -150,8 +151,7 @@ private:
     std::vector<char> input_;
     // Whether the last wait for events was short.
     bool quick_ = false;
-    // Until this time, the thread does not spin, because other programs need the processor.
-    Time contended_until_{};
+    SpinBackoff backoff_;
     bool flushing_ = false;
     std::optional<Time> flush_at_;
     bool stopping_ = false;

@@ -1,0 +1,43 @@
+// Decides whether a thread may spin, which means to poll and to yield the processor repeatedly
+// before it sleeps.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace rocklock {
+
+// If other programs compete for the processors, a yield returns only after milliseconds, but a
+// sleeping thread runs as soon as it is woken. After a yield of more than `long_yield`, the thread
+// therefore does not spin for a pause. The pause is short, because most delays are short: another
+// thread works for a moment. It doubles if the next long yield comes soon.
+//
+// Threads: one at a time.
+class SpinBackoff {
+public:
+    using Time = std::chrono::steady_clock::time_point;
+    static constexpr std::chrono::milliseconds long_yield{1};
+    static constexpr std::chrono::milliseconds min_pause{16};
+    static constexpr std::chrono::milliseconds max_pause{1024};
+
+    bool may_spin(Time now) const { return now >= until_; }
+
+    // Must be called after each yield, with the times before and after it.
+    void yielded(Time before, Time after) {
+        if (after - before > long_yield) {
+            until_ = after + pause_;
+            pause_ = std::min(2 * pause_, max_pause);
+        } else if (after - until_ > pause_) {
+            // Spinning has worked for longer than the next pause.
+            pause_ = min_pause;
+        }
+    }
+
+private:
+    // No spinning before this time.
+    Time until_{};
+    // The duration of the next pause.
+    std::chrono::milliseconds pause_ = min_pause;
+};
+
+}  // namespace rocklock
