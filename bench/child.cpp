@@ -1,5 +1,8 @@
 #include "child.hpp"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +11,7 @@
 #include <iostream>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "support.hpp"
 
@@ -25,16 +29,15 @@ void send_to_parent(const std::vector<double>& numbers) {
     std::cout << std::endl;
 }
 
-std::vector<double> run_child_process(std::vector<std::string> arguments, bool killed) {
+ChildProcess::ChildProcess(std::vector<std::string> arguments) {
     int ends[2];
-    if (::pipe(ends) != 0) give_up("make a pipe", "it failed");
+    if (::pipe2(ends, O_CLOEXEC) != 0) give_up("make a pipe", "it failed");
     arguments.insert(arguments.begin(), {"bench", std::string(child_mark)});
-    const pid_t child = ::fork();
-    if (child < 0) give_up("fork", "it failed");
-    if (child == 0) {
+    pid_ = ::fork();
+    if (pid_ < 0) give_up("fork", "it failed");
+    if (pid_ == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         ::dup2(ends[1], STDOUT_FILENO);
-        ::close(ends[0]);
-        ::close(ends[1]);
         std::vector<char*> words;
         for (std::string& argument : arguments) words.push_back(argument.data());
         words.push_back(nullptr);
@@ -42,17 +45,48 @@ std::vector<double> run_child_process(std::vector<std::string> arguments, bool k
         std::_Exit(127);
     }
     ::close(ends[1]);
-    std::FILE* const said = ::fdopen(ends[0], "r");
+    output_ = ends[0];
+}
+
+ChildProcess::~ChildProcess() {
+    if (output_ >= 0) ::close(output_);
+    if (pid_ < 0) return;
+    ::kill(pid_, SIGKILL);
+    wait();
+}
+
+std::vector<double> ChildProcess::read_numbers() {
+    std::FILE* const said = ::fdopen(std::exchange(output_, -1), "r");
     char line[256] = "";
-    const bool spoke = std::fgets(line, sizeof line, said) != nullptr;
-    std::fclose(said);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    const bool well = killed ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (!spoke || !well) give_up("run " + arguments[2], "it failed");
-    std::istringstream text(line);
     std::vector<double> numbers;
-    for (double number = 0; text >> number;) numbers.push_back(number);
+    if (std::fgets(line, sizeof line, said) != nullptr) {
+        std::istringstream text(line);
+        for (double number = 0; text >> number;) numbers.push_back(number);
+    }
+    std::fclose(said);
+    return numbers;
+}
+
+void ChildProcess::pause() const {
+    ::kill(pid_, SIGSTOP);
+    ::waitpid(pid_, nullptr, WUNTRACED);
+}
+
+void ChildProcess::resume() const { ::kill(pid_, SIGCONT); }
+
+int ChildProcess::wait() {
+    int status = 0;
+    ::waitpid(std::exchange(pid_, -1), &status, 0);
+    return status;
+}
+
+std::vector<double> run_child_process(std::vector<std::string> arguments, bool killed) {
+    const std::string what = arguments.front();
+    ChildProcess child(std::move(arguments));
+    auto numbers = child.read_numbers();
+    const int status = child.wait();
+    const bool well = killed ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (numbers.empty() || !well) give_up("run " + what, "it failed");
     return numbers;
 }
 

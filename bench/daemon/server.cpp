@@ -76,13 +76,6 @@ std::vector<int> family_of(int pid) {
     return family;
 }
 
-double seconds_of(int pid) {
-    clockid_t clock{};
-    timespec used{};
-    if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
-    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
-}
-
 // Returns the processor time of the child processes that have ended. The kernel reports it in clock
 // ticks, usually hundredths of a second (proc(5), cutime and cstime).
 double seconds_of_ended(int pid) {
@@ -142,6 +135,13 @@ std::string ending_of(int status) {
 }
 
 }  // namespace
+
+double processor_seconds_of(int pid) {
+    clockid_t clock{};
+    timespec used{};
+    if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
 
 double megabytes_of(int pid) {
     std::ifstream lines("/proc/" + std::to_string(pid) + "/smaps_rollup");
@@ -237,7 +237,7 @@ int Server::connect_soon(Way way) const {
 
 double Server::processor_seconds() const {
     double sum = seconds_of_ended(pid_);
-    for (const int pid : family_of(pid_)) sum += seconds_of(pid);
+    for (const int pid : family_of(pid_)) sum += processor_seconds_of(pid);
     return sum;
 }
 

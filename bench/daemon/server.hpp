@@ -16,6 +16,8 @@ namespace rocklock::bench {
 // Returns the memory of a process in megabytes, or 0 if it is unknown. If n processes share a page,
 // one n-th of the page counts for each of them (Pss).
 double megabytes_of(int pid);
+// Returns the processor time that a process has used so far, or 0 if it is unknown.
+double processor_seconds_of(int pid);
 
 // The description of a server: the command that starts it, and the client for its protocol.
 struct Contestant {

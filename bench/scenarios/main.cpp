@@ -18,6 +18,7 @@
 #include "child.hpp"
 #include "lock/held.hpp"
 #include "scenarios/all.hpp"
+#include "scenarios/renewals.hpp"
 
 namespace rocklock::bench {
 
@@ -122,7 +123,10 @@ void run(const Asked& asked) {
 
 int main(int argc, char** argv) {
     using namespace rocklock::bench;
-    if (is_child(argc, argv)) return run_child(argc, argv);
+    if (is_child(argc, argv)) {
+        return std::string_view(argv[2]) == "sessions" ? run_sessions_child(argc, argv)
+                                                       : run_child(argc, argv);
+    }
     run(read(std::vector<std::string>(argv + 1, argv + argc)));
     return 0;
 }
