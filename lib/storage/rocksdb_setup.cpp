@@ -18,8 +18,9 @@
 namespace rocklock {
 namespace {
 
-// The number of sorted runs above which universal compaction merges some of them. More runs reduce
-// the work of the compactions, but a store opens more slowly, because each run is read separately.
+// The number of sorted runs from which on universal compaction merges some of them. More runs
+// reduce the work of the compactions, but a store opens more slowly, because each run is read
+// separately.
 constexpr int sorted_runs = 8;
 
 // Returns how many files RocksDB keeps open: a quarter of the limit of the process. The rest is for
@@ -32,9 +33,9 @@ int max_open_files() {
 
 // Disables RocksDB's info log. Errors are returned as a Status, and an open that fails must not
 // leave files behind.
-class NoDiary final : public rocksdb::Logger {
+class NullLogger final : public rocksdb::Logger {
 public:
-    NoDiary() : Logger(rocksdb::InfoLogLevel::FATAL_LEVEL) {}
+    NullLogger() : Logger(rocksdb::InfoLogLevel::FATAL_LEVEL) {}
     using Logger::Logv;
     void Logv(const char*, va_list) override {}
 };
@@ -133,7 +134,7 @@ rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating
     result.env = &env;
     result.create_if_missing = creating;
     result.create_missing_column_families = creating;
-    result.info_log = std::make_shared<NoDiary>();
+    result.info_log = std::make_shared<NullLogger>();
     result.stats_dump_period_sec = 0;
     result.stats_persist_period_sec = 0;
     result.skip_stats_update_on_db_open = true;

@@ -43,8 +43,8 @@ enum class LogEnd : std::uint8_t {
 // Returns the options. `env` must outlive the database.
 rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end,
                                     rocksdb::Env& env);
-// Returns the descriptors of the default family and of the families of the store. All families have
-// the same options.
+// Returns the descriptors of the default family and of the families of the store. The families of
+// locks and history use universal compaction; the other options are the same for all families.
 std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const RocksdbOptions& options);
 
 }  // namespace rocklock
