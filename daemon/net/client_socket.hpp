@@ -33,8 +33,9 @@ public:
     ssize_t receive(std::span<char> buffer);
     // Receives into `space`. The next call of receive() returns these bytes, which must fit into
     // its buffer, and more of the input if there is any; or the error. `space` must not change
-    // until then. Returns the number of bytes: 0 at the end of the input, after an error, and for a
-    // client of a relay.
+    // until then. Returns the number of bytes: 0 at the end of the input, after an error, for a
+    // client of a relay, and after the client was offered shared memory, which needs no system call
+    // to be read.
     std::size_t receive_ahead(std::span<char> space);
     ssize_t send(std::string_view bytes);
     // Returns true if the client has sent bytes that were not received yet.
