@@ -19,10 +19,10 @@ class IdleResources {
 public:
     static constexpr std::size_t max_count = 1024;
 
-    // Whether resources are added. False while the leases of many locks end: it is then faster to
-    // remove each resource while it is in the processor's cache.
-    void set_open(bool open) { open_ = open; }
-    bool is_open() const { return open_; }
+    // Whether resources are added. False during a Tick: many leases may end in it, and it is faster
+    // to remove each resource while it is in the processor's cache.
+    void set_accepting(bool accepting) { accepting_ = accepting; }
+    bool accepts() const { return accepting_; }
 
     // Adds a resource that is not in the queue. Returns the resource that it replaces, or null.
     Resource* add(Resource& resource) {
@@ -50,7 +50,7 @@ private:
     // Once it is full, a ring that begins at `oldest_`.
     std::vector<Resource*> queue_;
     std::size_t oldest_ = 0;
-    bool open_ = true;
+    bool accepting_ = true;
 };
 
 }  // namespace rocklock::lock_model

@@ -294,7 +294,7 @@ struct LockTable::Core {
     Resource* find(std::string_view name) const;
     void remove_if_empty(Resource& resource);
     // Frees the idle resources and the empty page of `grants`, so that the arena can return its
-    // memory to the system. Must be called while `idle` is not open.
+    // memory to the system. Must be called while `idle` does not accept resources.
     void free_unused();
     void remove(Resource& resource);
     // Calls `visit(resource, only_subtree)` for each resource whose locks may conflict with

@@ -103,7 +103,7 @@ void LockTable::Core::withdraw(Ticket waiting) {
 }
 
 void LockTable::Core::handle(const Tick& event) {
-    idle.set_open(false);
+    idle.set_accepting(false);
     serve_time(event.budget);
     serve_queues();
     if (event.sweeps) sweep(event.budget);
@@ -229,7 +229,7 @@ void LockTable::apply_to_core(const What& what, Ticket ticket, const SessionId& 
     core_->decision = &decision;
     core_->ticket = ticket;
     core_->fresh = fresh;
-    core_->idle.set_open(true);
+    core_->idle.set_accepting(true);
     core_->handle(what);
     core_->finish_decision();
     core_->decision = nullptr;

@@ -89,7 +89,7 @@ Resource& LockTable::Core::enter(Resource& made, const lock_model::HashedName& n
 // Removes a resource that is no longer needed, or keeps it for a while in `idle`.
 void LockTable::Core::remove_if_empty(Resource& resource) {
     if (resource.needed(now.boot) || resource.idle) return;
-    const bool keeps = idle.is_open() && resource.has_slot && !resource.extra();
+    const bool keeps = idle.accepts() && resource.has_slot && !resource.extra();
     if (!keeps) return remove(resource);
     Resource* const oldest = idle.add(resource);
     // A resource that is listed in `serving` is examined later.
@@ -98,7 +98,7 @@ void LockTable::Core::remove_if_empty(Resource& resource) {
 }
 
 void LockTable::Core::free_unused() {
-    ROCKLOCK_ASSERT(!idle.is_open());
+    ROCKLOCK_ASSERT(!idle.accepts());
     for (Resource* const resource : idle.take_all()) serving.add_maybe_empty(*resource);
     grants.free_empty_page();
 }
