@@ -7,6 +7,7 @@
 //     granting.cpp       makes grants, their records and answers; reacquires
 //     give_back.cpp      gives back grants whose responses were lost
 //     conflicts.cpp      finds conflicts of a request; only reads
+//     resources.cpp      creates and removes resources
 //     wait.cpp           queues, the choice of the next waiter to be served, and timeouts
 //     sweep.cpp          cleans up what has expired; searches for overlooked waiters
 //     deadlock.cpp       the wait-for graph
@@ -286,7 +287,7 @@ struct LockTable::Core {
     RequestKey request_key(const SessionId* session, const OpenSession* opens,
                            std::string_view request_id) const;
 
-    // ---- wait.cpp ----
+    // ---- resources.cpp ----
     // Returns the resource. If it does not exist, creates it, with or without a slot.
     Resource& resource(std::string_view name, Slot slot = Slot::without);
     // Inserts a new resource into the index and below its parent. `name` is its name.
@@ -297,6 +298,8 @@ struct LockTable::Core {
     // memory to the system. Must be called while `idle` does not accept resources.
     void free_unused();
     void remove(Resource& resource);
+
+    // ---- wait.cpp ----
     // Calls `visit(resource, only_subtree)` for each resource whose locks may conflict with
     // `requested`: the requested resource; the resources above it; and, if `requested` has
     // `subtree`, all resources below it. `only_subtree` is true for the resources above, because

@@ -1,0 +1,69 @@
+// Creates and removes resources.
+#include <cstdint>
+#include <string_view>
+
+#include "base/assert.hpp"
+#include "lock/model/names.hpp"
+#include "lock/table/core.hpp"
+
+namespace rocklock {
+
+using lock_model::Resource;
+
+Resource* LockTable::Core::find(std::string_view name) const { return resources.find(name); }
+
+// Returns the resource, and creates it if it does not exist. At the end of the event, a new
+// resource that is still unused is removed or added to `idle`.
+Resource& LockTable::Core::resource(std::string_view name, Slot slot) {
+    const lock_model::HashedName wanted(name);
+    if (Resource* known = resources.find(wanted)) return *known;
+    Resource& made = enter(*Resource::make(name, slot), wanted);
+    serving.add_maybe_empty(made);
+    return made;
+}
+
+Resource& LockTable::Core::enter(Resource& made, const lock_model::HashedName& name) {
+    resources.insert(made, name);
+    if (made.has_path) made.set_parent(resource(*parent_path(made.name())));
+    const std::uint64_t hash = fnv1a(made.name());
+    if (const lock_model::LastGrant* const last = last_grants.find(hash)) {
+        // A grant that recovery has put into the slot may be newer.
+        if (last->grant() > made.last().grant()) made.set_last(*last);
+        last_grants.forget(hash);
+    }
+    return made;
+}
+
+// Removes a resource that is no longer needed, or keeps it for a while in `idle`.
+void LockTable::Core::remove_if_empty(Resource& resource) {
+    if (resource.needed(now.boot) || resource.idle) return;
+    const bool keeps = idle.accepts() && resource.has_slot && !resource.extra();
+    if (!keeps) return remove(resource);
+    Resource* const oldest = idle.add(resource);
+    // A resource that is listed in `serving` is examined later.
+    if (oldest == nullptr || oldest->touched || oldest->needed(now.boot)) return;
+    remove(*oldest);
+}
+
+void LockTable::Core::free_unused() {
+    ROCKLOCK_ASSERT(!idle.accepts());
+    for (Resource* const resource : idle.take_all()) serving.add_maybe_empty(*resource);
+    grants.free_empty_page();
+}
+
+void LockTable::Core::remove(Resource& resource) {
+    ROCKLOCK_ASSERT(!resource.held() && !resource.dirty && !resource.idle && !resource.touched);
+    ROCKLOCK_ASSERT(resource.strong() == 0 && resource.queue() == nullptr);
+    if (resource.extra()) timers.closures.remove(resource.extra()->timer);
+    if (resource.last().grant() != GrantId{}) {
+        last_grants.keep(fnv1a(resource.name()), resource.last());
+    }
+    if (resource.parent() != nullptr) {
+        resource.leave_parent();
+        serving.add_maybe_empty(*resource.parent());
+    }
+    resources.erase(resource, lock_model::HashedName(resource.name()));
+    Resource::destroy(&resource);
+}
+
+}  // namespace rocklock
