@@ -293,7 +293,9 @@ struct LockTable::Core {
     // Inserts a new resource into the index and below its parent. `name` is its name.
     Resource& enter(Resource& made, const lock_model::HashedName& name);
     Resource* find(std::string_view name) const;
-    void remove_if_empty(Resource& resource);
+    // If the resource is no longer needed, adds it to `idle`, which may remove the oldest idle
+    // resource, or removes it.
+    void retire_if_unused(Resource& resource);
     // Frees the idle resources and the empty page of `grants`, so that the arena can return its
     // memory to the system. Must be called while `idle` does not accept resources.
     void free_unused();

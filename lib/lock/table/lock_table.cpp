@@ -179,7 +179,7 @@ void LockTable::Core::serve_queues() {
         serve_all();
     }
     // Removing a resource may leave its parent empty, which is then listed as well.
-    while (serving.has_maybe_empty()) remove_if_empty(serving.take_maybe_empty());
+    while (serving.has_maybe_empty()) retire_if_unused(serving.take_maybe_empty());
     ROCKLOCK_ASSERT(serving.empty());
 }
 

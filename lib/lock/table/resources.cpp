@@ -34,8 +34,7 @@ Resource& LockTable::Core::enter(Resource& made, const lock_model::HashedName& n
     return made;
 }
 
-// Removes a resource that is no longer needed, or keeps it for a while in `idle`.
-void LockTable::Core::remove_if_empty(Resource& resource) {
+void LockTable::Core::retire_if_unused(Resource& resource) {
     if (resource.needed(now.boot) || resource.idle) return;
     const bool keeps = idle.accepts() && resource.has_slot && !resource.extra();
     if (!keeps) return remove(resource);
