@@ -1,5 +1,6 @@
-// bench_daemon: the speed of the daemon's locks over its socket, compared with servers that are
-// commonly used for locks. Servers that are not installed are left out.
+// bench_daemon: the speed of the daemon's locks, compared with servers that are commonly used for
+// locks. The clients of the daemon exchange messages with it in shared memory. Servers that are not
+// installed are left out.
 //
 //     bench_daemon PROGRAM [--quick] [--json] [--rounds N] [--seconds S] [--directory DIR]
 //                  [--only WORD] [--threads N] [--dynalite PROGRAM] [--dynamodb-local DIR]

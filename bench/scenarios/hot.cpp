@@ -31,8 +31,9 @@ void measure(Setting& setting, Store store, const std::vector<std::string>& othe
         if (clients != compared_at) continue;
         for (std::size_t i = 0; i < contenders.size(); ++i) {
             if (contenders[i].name != against) continue;
-            setting.compare({"daemon, hand-off, 16 on one, " + kind, "a second", against, target},
-                            rounds[0], rounds[i]);
+            setting.compare(
+                {"daemon, hand-off, 16 on one, " + kind, "hand-offs/s", against, target}, rounds[0],
+                rounds[i]);
         }
         setting.report({"daemon, hand-off, 16 on one, " + kind + ", Jain's index", {}, 0.99},
                        values_of(rounds[0], fairness_of));
@@ -43,9 +44,9 @@ void measure(Setting& setting, Store store, const std::vector<std::string>& othe
         add_clients(few_and_many, setting, "Rocklock, " + kind, {Wanted::the_same, clients});
     }
     const auto rounds = setting.in_turn(few_and_many);
-    setting.compare(
-        {"daemon, hand-off, 256 on one, " + kind + ", in turn with 2", "a second", "2 on one", 0.5},
-        rounds[1], rounds[0]);
+    setting.compare({"daemon, hand-off, 256 on one, " + kind + ", in turn with 2", "hand-offs/s",
+                     "2 on one", 0.5},
+                    rounds[1], rounds[0]);
 }
 
 std::vector<Chart> charts_of(const std::string& name, const std::string& kind) {

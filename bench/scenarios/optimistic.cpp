@@ -73,7 +73,7 @@ void run(Setting& setting) {
                          "transfers/s", "with locks of both accounts"},
                         rounds[0], rounds[1]);
         setting.compare(
-            {"the slowest of a hundred among " + std::to_string(among) + " accounts", "us",
+            {"the slowest of a hundred among " + std::to_string(among) + " accounts", "µs",
              "with locks of both accounts", std::nullopt, true, one_of_a_hundred_of},
             rounds[0], rounds[1]);
         const auto median = [&](std::size_t which, const Metric& metric) {

@@ -15,7 +15,7 @@ constexpr std::size_t max_clients = 64;
 struct Targets {
     std::string against;
     std::size_t clients;
-    // The target for the daemon; see docs/performance.md.
+    // The target for the daemon.
     std::optional<double> target{};
     Speech speech = Speech::its_own;
 };
@@ -70,7 +70,7 @@ void compare_daemon(Setting& setting, Store store, std::size_t clients,
                 {(over_http ? "over HTTP, " : "daemon, ") + at, "pairs/s", against, target},
                 rounds[over_http ? 1 : 0], rounds[i]);
             if (clients != max_clients || over_http || !against.starts_with("Redis")) continue;
-            setting.compare({"daemon, " + at + ", 99th percentile to acquire", "us", against, 1.0,
+            setting.compare({"daemon, " + at + ", 99th percentile to acquire", "µs", against, 1.0,
                              true, one_of_a_hundred_of},
                             rounds[0], rounds[i]);
         }
