@@ -65,6 +65,15 @@ std::vector<double> ratios_of(const std::vector<Sample>& ours, const std::vector
     return ratios;
 }
 
+// Compares the ratio to Redis on the busy machine with that on the idle machine. `rounds` are those
+// of Rocklock and of Redis on the idle machine, and then on the busy machine.
+void report_ratio_to_redis(Setting& setting, const std::string& what,
+                           const Setting::Rounds& rounds) {
+    setting.compare({"daemon, " + what + ", busy machine: ratio to Redis", "×",
+                     "on the idle machine", busy_target},
+                    ratios_of(rounds[2], rounds[3]), ratios_of(rounds[0], rounds[1]));
+}
+
 void measure(Setting& setting, Store store, const std::string& redis, const Locking& locking) {
     const std::string kind(name_of(store));
     const std::string what =
@@ -77,21 +86,9 @@ void measure(Setting& setting, Store store, const std::string& redis, const Lock
     if (contenders.size() < 2) return;
     for (std::size_t i = 0; i < 2; ++i) contenders.push_back(on_busy_machine(contenders[i]));
     const auto rounds = setting.measure(what, contenders, {{"busy", rate_of}});
-    setting.compare({"daemon, " + what + ", busy machine", "a second", redis, 1.0}, rounds[2],
-                    rounds[3]);
-    const auto idle = ratios_of(rounds[0], rounds[1]);
-    const auto busy = ratios_of(rounds[2], rounds[3]);
-    Row row;
-    row.name = "daemon, " + what + ", busy machine: ratio to Redis";
-    row.unit = "x";
-    row.against = "on the idle machine";
-    row.ours = spread_of(busy);
-    row.theirs = spread_of(idle);
-    std::vector<double> shares;
-    for (std::size_t i = 0; i < idle.size(); ++i) shares.push_back(busy[i] / idle[i]);
-    row.ratio = spread_of(std::move(shares));
-    row.target = busy_target;
-    setting.row(row);
+    const std::string unit = locking.wanted == Wanted::own ? "pairs/s" : "hand-offs/s";
+    setting.compare({"daemon, " + what + ", busy machine", unit, redis, 1.0}, rounds[2], rounds[3]);
+    report_ratio_to_redis(setting, what, rounds);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ std::uint64_t available_bytes() {
     return 0;
 }
 
-// The stores of all sizes are in memory at the same time.
+// All stores are open at the same time, so their lock tables are in memory together.
 std::vector<std::size_t> sizes(Setting& setting) {
     auto sizes = setting.few<std::vector<std::size_t>>({10'000, 100'000, 1'000'000, 10'000'000},
                                                        {1'000, 2'000});
@@ -68,18 +68,19 @@ std::vector<std::size_t> sizes(Setting& setting) {
     return sizes;
 }
 
-// Fills the largest store in another process, which is killed, and measures the first grants of
-// copies of this store. Then opens the store.
-Database open_largest(Setting& setting, std::size_t held) {
-    const LeftStore left(setting, first_held, held, End::killed);
+// Measures the time from opening a copy of a store to its first grant.
+void report_first_grants(Setting& setting, const LeftStore& left, std::size_t held) {
     std::vector<double> times;
     for (std::size_t round = 0; round < setting.rounds(); ++round) {
         times.push_back(left.open_embedded().seconds);
     }
     setting.report(
-        {"first grant with " + std::to_string(held) + " held, Rocklock embedded, killed before",
-         "s", restart_target_s, true},
+        {"first grant with " + short_of(held) + " held, Rocklock embedded, killed before", "s",
+         restart_target_s, true},
         std::move(times));
+}
+
+Database open_left(const LeftStore& left) {
     DatabaseOptions options;
     options.durability = Durability::written;
     return must(Database::open(left.path(), std::move(options)), "open");
@@ -91,11 +92,16 @@ void measure_held(Setting& setting) {
     std::vector<Contender> contenders;
     const auto counts = sizes(setting);
     for (const std::size_t held : counts) {
-        const bool largest = held == counts.back();
-        auto& filled = *all.emplace_back(std::make_unique<Filled>(
-            Filled{held, largest ? open_largest(setting, held) : setting.open(Store::written)}));
-        if (!largest) hold_locks(filled.database, first_held, held, false);
-        contenders.push_back(of_pairs(filled, setting.duration()));
+        if (held == counts.back()) {
+            // Another process fills the largest store, and is killed.
+            const LeftStore left(setting, first_held, held, End::killed);
+            report_first_grants(setting, left, held);
+            all.push_back(std::make_unique<Filled>(Filled{held, open_left(left)}));
+        } else {
+            all.push_back(std::make_unique<Filled>(Filled{held, setting.open(Store::written)}));
+            hold_locks(all.back()->database, first_held, held, false);
+        }
+        contenders.push_back(of_pairs(*all.back(), setting.duration()));
         setting.progress("holds " + std::to_string(held));
     }
     const auto rounds = setting.in_turn(contenders);
@@ -108,7 +114,7 @@ void measure_held(Setting& setting) {
     }
     const std::string last = std::to_string(all.back()->held);
     const std::string first = std::to_string(all.front()->held);
-    setting.compare({"processor time of a pair while " + last + " are held", "us",
+    setting.compare({"processor time of a pair while " + last + " are held", "µs",
                      "while " + first + " are", growth_target, true, thrift_of},
                     rounds.back(), rounds.front());
     setting.compare(
@@ -174,7 +180,9 @@ Scenario growth() {
     return {"growth",
             "Very many held locks, and very many connections",
             "A pair is one acquire and one release of a free name. The first two charts show pairs "
-            "while a number of other locks are held in the same store. The other charts show pairs "
+            "while a number of other locks are held in the same store. The store with the most "
+            "locks is filled by a process that is killed; its row shows the time from opening a "
+            "copy to the first grant. The other charts show pairs "
             "over a number of connections, each of which sends the next request as soon as the "
             "previous one is answered. A level line means that the cost of a lock does not grow "
             "with the number of locks or connections.",

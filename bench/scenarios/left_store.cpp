@@ -51,6 +51,11 @@ Sample sample_of(double seconds) {
 
 double seconds_of(const Sample& sample) { return sample.seconds; }
 
+std::string short_of(std::size_t count) {
+    if (count >= 1'000'000) return std::to_string(count / 1'000'000) + "M";
+    return std::to_string(count / 1'000) + "k";
+}
+
 LeftStore::LeftStore(Setting& setting, std::size_t first, std::size_t locks, End end)
     : setting_(setting), folder_(setting.folder()), path_(folder_ + "/store") {
     fill_store(path_, first, locks, end);

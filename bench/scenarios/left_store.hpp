@@ -13,6 +13,8 @@ namespace rocklock::bench {
 Sample sample_of(double seconds);
 // Returns the duration of a sample, as a metric.
 double seconds_of(const Sample& sample);
+// Returns a number of locks for the name of a row, such as "10k" or "1M".
+std::string short_of(std::size_t count);
 
 // Fills the store in the constructor. Each measurement opens a copy of the store.
 class LeftStore {

@@ -156,6 +156,8 @@ public:
     // Prints a row with the ratio of the two contenders. A greater ratio is better for `ours`.
     void compare(const Comparison& what, const std::vector<Sample>& ours,
                  const std::vector<Sample>& theirs);
+    // Does the same with the values of the rounds. Comparison::metric is not used.
+    void compare(const Comparison& what, std::vector<double> ours, std::vector<double> theirs);
     // Prints a row with the values of the rounds.
     void report(const Value& what, std::vector<double> values);
     void row(const Row& row);

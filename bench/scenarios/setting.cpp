@@ -294,19 +294,21 @@ void Setting::point(const std::string& chart, const std::string& series, const s
 
 void Setting::compare(const Comparison& what, const std::vector<Sample>& ours,
                       const std::vector<Sample>& theirs) {
-    std::vector<double> our_values = values_of(ours, what.metric);
-    std::vector<double> their_values = values_of(theirs, what.metric);
+    compare(what, values_of(ours, what.metric), values_of(theirs, what.metric));
+}
+
+void Setting::compare(const Comparison& what, std::vector<double> ours,
+                      std::vector<double> theirs) {
     std::vector<double> ratios;
     for (std::size_t i = 0; i < ours.size(); ++i) {
-        ratios.push_back(what.less_is_better ? their_values[i] / our_values[i]
-                                             : our_values[i] / their_values[i]);
+        ratios.push_back(what.less_is_better ? theirs[i] / ours[i] : ours[i] / theirs[i]);
     }
     Row compared;
     compared.name = what.name;
     compared.unit = what.unit;
     compared.against = what.against;
-    compared.ours = spread_of(std::move(our_values));
-    compared.theirs = spread_of(std::move(their_values));
+    compared.ours = spread_of(std::move(ours));
+    compared.theirs = spread_of(std::move(theirs));
     compared.ratio = spread_of(std::move(ratios));
     compared.target = what.target;
     row(compared);
