@@ -25,7 +25,7 @@
 
 #include "base/fifo.hpp"
 #include "base/mutex.hpp"
-#include "daemon/net/spin_backoff.hpp"
+#include "shared_memory/spin_backoff.hpp"
 
 namespace rocklock {
 

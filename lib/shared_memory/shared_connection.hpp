@@ -37,6 +37,7 @@
 
 #include "shared_memory/byte_ring.hpp"
 #include "shared_memory/descriptor.hpp"
+#include "shared_memory/spin_backoff.hpp"
 
 namespace rocklock {
 
@@ -127,7 +128,8 @@ public:
     bool watch(int fd);
     // Waits until the daemon has written, or has read after send() did not accept all bytes, or a
     // watched descriptor is readable, or the time has passed. Returns a readable descriptor that is
-    // watched, or -1.
+    // watched, or -1. If the last wait was short, polls the memory for up to 0.2 ms before it
+    // sleeps.
     int wait(std::chrono::milliseconds timeout);
     // Makes the daemon wake this client whenever it writes, so that event() can be watched instead
     // of calling wait().
@@ -135,6 +137,7 @@ public:
 
 private:
     SharedClientEnd(std::unique_ptr<SharedMapping> mapping, std::vector<Descriptor> descriptors);
+    void spin();
     void wake_daemon() const;
 
     const std::unique_ptr<SharedMapping> mapping_;
@@ -143,6 +146,9 @@ private:
     // Whether the daemon must wake the client when it reads.
     bool wants_space_ = false;
     bool always_wakes_ = false;
+    // Whether the last wait was short. The next wait then spins before it sleeps.
+    bool quick_ = false;
+    SpinBackoff backoff_;
     // The epoll instance that watches `woken_` and the other descriptors of watch().
     const Descriptor poll_;
     const Descriptor woken_;

@@ -1,5 +1,5 @@
 // When a thread spins before it sleeps.
-#include "daemon/net/spin_backoff.hpp"
+#include "shared_memory/spin_backoff.hpp"
 
 #include <algorithm>
 #include <chrono>
