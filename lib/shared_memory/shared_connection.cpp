@@ -53,8 +53,8 @@ bool add_to_epoll(int poll, int fd, std::uint32_t events, int data) {
     return ::epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-// Writes as many bytes as there is space for. If these are not all, `flag` tells the reader to wake
-// the writer when it reads. `wanted` is the value of the flag.
+// Writes as many bytes as there is space for. If these are not all, sets `flag`, so that the reader
+// wakes the writer when it reads. `wanted` is the value of the flag.
 ssize_t write_or_want_space(RingWriter& ring, std::string_view bytes,
                             std::atomic<std::uint32_t>& flag, bool& wanted) {
     const auto size = ring.write(bytes);
@@ -133,9 +133,9 @@ std::unique_ptr<SharedDaemonEnd> SharedDaemonEnd::create() {
     if (!mapping) return nullptr;
     std::unique_ptr<SharedDaemonEnd> end(
         new SharedDaemonEnd(std::move(memory), std::move(mapping)));
-    if (!end->woken_ || !end->wakes_) return nullptr;
+    if (!end->daemon_event_ || !end->client_event_) return nullptr;
     // Linux supports this since version 5.8.
-    if (!take_one(end->wakes_.get())) return nullptr;
+    if (!take_one(end->client_event_.get())) return nullptr;
     return end;
 }
 
@@ -144,8 +144,8 @@ SharedDaemonEnd::SharedDaemonEnd(Descriptor memory, std::unique_ptr<SharedMappin
       calls_(mapping_->state().calls, mapping_->calls()),
       responses_(mapping_->state().responses, mapping_->responses()),
       memory_(std::move(memory)),
-      woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      wakes_(::eventfd(first_wake_ups, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)) {}
+      daemon_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      client_event_(::eventfd(first_wake_ups, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)) {}
 
 bool SharedDaemonEnd::attached() const {
     return mapping_->state().attached.load(std::memory_order_relaxed) != 0;
@@ -169,7 +169,7 @@ void SharedDaemonEnd::watch_reads() {
     mapping_->state().daemon_wants_space.store(1);
 }
 
-void SharedDaemonEnd::wake_client() const { take_one(wakes_.get()); }
+void SharedDaemonEnd::wake_client() const { take_one(client_event_.get()); }
 
 // ---- The client's end ----
 
@@ -180,8 +180,8 @@ std::shared_ptr<SharedClientEnd> SharedClientEnd::attach(std::vector<Descriptor>
     std::shared_ptr<SharedClientEnd> end(
         new SharedClientEnd(std::move(mapping), std::move(descriptors)));
     constexpr auto events = EPOLLOUT | EPOLLET;
-    if (!end->poll_ || !add_to_epoll(end->poll_.get(), end->woken_.get(), events, -1) ||
-        !add(end->woken_.get(), more_wake_ups)) {
+    if (!end->poll_ || !add_to_epoll(end->poll_.get(), end->client_event_.get(), events, -1) ||
+        !add(end->client_event_.get(), more_wake_ups)) {
         return nullptr;
     }
     end->mapping_->state().attached.store(1);
@@ -194,8 +194,8 @@ SharedClientEnd::SharedClientEnd(std::unique_ptr<SharedMapping> mapping,
       calls_(mapping_->state().calls, mapping_->calls()),
       responses_(mapping_->state().responses, mapping_->responses()),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
-      woken_(std::move(descriptors[1])),
-      wakes_(std::move(descriptors[2])) {}
+      client_event_(std::move(descriptors[1])),
+      daemon_event_(std::move(descriptors[2])) {}
 
 ssize_t SharedClientEnd::send(std::string_view bytes) {
     const auto size =
@@ -249,6 +249,6 @@ void SharedClientEnd::always_wake() {
     mapping_->state().client_waits.store(1);
 }
 
-void SharedClientEnd::wake_daemon() const { add(wakes_.get(), 1); }
+void SharedClientEnd::wake_daemon() const { add(daemon_event_.get(), 1); }
 
 }  // namespace rocklock

@@ -73,12 +73,14 @@ public:
     static std::unique_ptr<SharedDaemonEnd> create();
 
     // Returns the descriptors to pass to the client.
-    std::array<int, 3> offer() const { return {memory_.get(), wakes_.get(), woken_.get()}; }
+    std::array<int, 3> offer() const {
+        return {memory_.get(), client_event_.get(), daemon_event_.get()};
+    }
     // Must be called after the descriptors were passed. They cannot be passed again.
     void close_offer() { memory_.close(); }
     // Returns the descriptor that becomes readable when the client has written, or has read after
     // send() did not accept all bytes. It must be watched edge-triggered.
-    int event() const { return woken_.get(); }
+    int event() const { return daemon_event_.get(); }
 
     // Returns true if the client has attached the memory. The daemon must then write to the memory.
     bool attached() const;
@@ -103,17 +105,18 @@ private:
     // Whether the client must wake the daemon when it reads.
     bool wants_space_ = false;
     Descriptor memory_;
-    // The eventfds with which the client wakes the daemon, and the daemon the client.
-    Descriptor woken_;
-    Descriptor wakes_;
+    // The eventfd with which the client wakes the daemon.
+    Descriptor daemon_event_;
+    // The eventfd with which the daemon wakes the client.
+    Descriptor client_event_;
 };
 
 // The client's end. Threads: one thread at a time may send; another may receive and wait.
 class SharedClientEnd {
 public:
-    // Maps the memory, and tells the daemon so. `descriptors` are those of offer(). Returns
-    // null if the system refuses, or if the descriptors are not those of a shared connection; the
-    // connection then continues on the socket.
+    // Maps the memory, and sets the flag with which the daemon sees this. `descriptors` are those
+    // of offer(). Returns null if the system refuses, or if the descriptors are not those of a
+    // shared connection; the connection then continues on the socket.
     static std::shared_ptr<SharedClientEnd> attach(std::vector<Descriptor> descriptors);
 
     // As send() and recv() on a non-blocking socket.
@@ -149,10 +152,10 @@ private:
     // Whether the last wait was short. The next wait then spins before it sleeps.
     bool quick_ = false;
     SpinBackoff backoff_;
-    // The epoll instance that watches `woken_` and the other descriptors of watch().
+    // The epoll instance that watches `client_event_` and the other descriptors of watch().
     const Descriptor poll_;
-    const Descriptor woken_;
-    const Descriptor wakes_;
+    const Descriptor client_event_;
+    const Descriptor daemon_event_;
 };
 
 }  // namespace rocklock
