@@ -69,7 +69,10 @@ std::vector<double> ChildProcess::read_numbers() {
 
 void ChildProcess::pause() const {
     ::kill(pid_, SIGSTOP);
-    ::waitpid(pid_, nullptr, WUNTRACED);
+    int status = 0;
+    if (::waitpid(pid_, &status, WUNTRACED) != pid_ || !WIFSTOPPED(status)) {
+        give_up("pause a child process", "it has ended");
+    }
 }
 
 void ChildProcess::resume() const { ::kill(pid_, SIGCONT); }

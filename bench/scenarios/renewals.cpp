@@ -189,7 +189,8 @@ void run(Setting& setting) {
 int run_sessions_child(int argc, char** argv) {
     if (argc < 6) return 2;
     // Before any thread is started, so that sigwait() receives the signal.
-    sigset_t closing{};
+    sigset_t closing;
+    ::sigemptyset(&closing);
     ::sigaddset(&closing, SIGTERM);
     ::pthread_sigmask(SIG_BLOCK, &closing, nullptr);
     auto database = must(Database::connect(argv[3]), "connect");
@@ -205,24 +206,25 @@ int run_sessions_child(int argc, char** argv) {
 
 Scenario renewals() {
     const std::string x = "sessions that are renewed every ten seconds";
-    return {"renewals",
-            "Renewals of many sessions",
-            "A number of sessions are open. Their leases of 30 seconds are renewed every ten "
-            "seconds or slightly earlier. The charts show the processor time of the renewals while "
-            "there is no other load, and the time that another session needs to acquire a lock "
-            "while these sessions are renewed. With the daemon, the processor time is the sum of "
-            "that of the server and that of the process with the sessions, which is paused in each "
-            "round to measure the same without renewals.",
-            {{"processor", "Processor time of the renewals, without other load", x, Scale::log,
-              "percent of one processor", Scale::linear, "less"},
-             {"renewals",
-              "Renewals per second (a tenth of the number of sessions if all renewals are in time)",
-              x, Scale::log, "renewals a second", Scale::log, ""},
-             {"half", "Time to acquire while these sessions are renewed, median", x, Scale::log,
-              "microseconds", Scale::log, "less"},
-             {"late", "Time to acquire while these sessions are renewed, 99th percentile", x,
-              Scale::log, "microseconds", Scale::log, "less"}},
-            run};
+    return {
+        "renewals",
+        "Renewals of many sessions",
+        "A number of sessions are open. Their leases of 30 seconds are renewed every ten "
+        "seconds or slightly earlier. The charts show the processor time of the renewals while "
+        "there is no other load, and the time that another session needs to acquire a lock "
+        "while these sessions are renewed. With the daemon, the processor time is the sum of "
+        "that of the server and that of the process with the sessions. In each round, the pairs "
+        "are also measured while this process is paused, and thus without renewals.",
+        {{"processor", "Processor time of the renewals, without other load", x, Scale::log,
+          "percent of one processor", Scale::linear, "less"},
+         {"renewals",
+          "Renewals per second (a tenth of the number of sessions if all renewals are in time)", x,
+          Scale::log, "renewals a second", Scale::log, ""},
+         {"half", "Time to acquire while these sessions are renewed, median", x, Scale::log,
+          "microseconds", Scale::log, "less"},
+         {"late", "Time to acquire while these sessions are renewed, 99th percentile", x,
+          Scale::log, "microseconds", Scale::log, "less"}},
+        run};
 }
 
 }  // namespace rocklock::bench

@@ -134,7 +134,7 @@ public:
     ByteWriter& operator=(const ByteWriter&) = delete;
 
     [[gnu::noinline]] void flush() {
-        if (out_.empty()) {
+        if (out_.empty() && out_.capacity() < used_) {
             // Faster than an append to a string that must grow.
             out_ = std::string(buffer_.data(), used_);
         } else {

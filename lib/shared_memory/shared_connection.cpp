@@ -228,7 +228,8 @@ void SharedClientEnd::spin() {
 
 int SharedClientEnd::wait(std::chrono::milliseconds timeout) {
     const auto start = std::chrono::steady_clock::now();
-    if (timeout.count() > 0) spin();
+    const bool may_sleep = timeout.count() > 0;
+    if (may_sleep) spin();
     auto& waits = mapping_->state().client_waits;
     waits.store(1);
     // The daemon may have written before it could see that this client waits.
@@ -237,7 +238,7 @@ int SharedClientEnd::wait(std::chrono::milliseconds timeout) {
     const int count = ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()),
                                    static_cast<int>(timeout.count()));
     if (!always_wakes_) waits.store(0);
-    quick_ = std::chrono::steady_clock::now() - start < 2 * max_spin;
+    if (may_sleep) quick_ = std::chrono::steady_clock::now() - start < 2 * max_spin;
     const auto ready = std::span(events).first(static_cast<std::size_t>(std::max(count, 0)));
     const auto watched = std::find_if(ready.begin(), ready.end(),
                                       [](const epoll_event& each) { return each.data.fd >= 0; });

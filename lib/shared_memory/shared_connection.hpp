@@ -131,8 +131,11 @@ public:
     bool watch(int fd);
     // Waits until the daemon has written, or has read after send() did not accept all bytes, or a
     // watched descriptor is readable, or the time has passed. Returns a readable descriptor that is
-    // watched, or -1. If the last wait was short, polls the memory for up to 0.2 ms before it
-    // sleeps.
+    // watched, or -1.
+    //
+    // If the last wait was short, first polls the memory for up to 0.2 ms. During this time,
+    // watched descriptors and reads of the daemon are not noticed. The wait can be longer than
+    // `timeout` by this time.
     int wait(std::chrono::milliseconds timeout);
     // Makes the daemon wake this client whenever it writes, so that event() can be watched instead
     // of calling wait().

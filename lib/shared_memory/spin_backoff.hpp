@@ -24,12 +24,11 @@ public:
 
     // Must be called after each yield, with the times before and after it.
     void yielded(Time before, Time after) {
+        // The last pause ended longer ago than the next one would last.
+        if (before - until_ > pause_) pause_ = min_pause;
         if (after - before > long_yield) {
             until_ = after + pause_;
             pause_ = std::min(2 * pause_, max_pause);
-        } else if (after - until_ > pause_) {
-            // Spinning has worked for longer than the next pause.
-            pause_ = min_pause;
         }
     }
 

@@ -44,7 +44,8 @@ enum class LogEnd : std::uint8_t {
 rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end,
                                     rocksdb::Env& env);
 // Returns the descriptors of the default family and of the families of the store. The families of
-// locks and history use universal compaction; the other options are the same for all families.
+// locks and history use universal compaction, with triggers of their own for compaction and for
+// slowing and stopping writes. All other options are the same for all families.
 std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const RocksdbOptions& options);
 
 }  // namespace rocklock

@@ -37,8 +37,8 @@ struct Duration {
     }
 };
 
-// Repeats a request for as long as it fails, at most 30 s. While an election takes place, a member
-// refuses requests at once, and the client tries each member only once.
+// Repeats a request until it succeeds. Starts no further attempt after 30 s. While an election
+// takes place, a member refuses requests at once, and the client tries each member only once.
 bool succeeds(const auto& request) {
     const Duration duration;
     while (true) {

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -80,10 +81,11 @@ std::string free_address() {
     constexpr std::uint16_t first_port = 10'000;
     constexpr std::uint16_t last_port = 32'767;
     static std::mt19937 random{std::random_device{}()};
+    static std::set<std::uint16_t> used;
     std::uniform_int_distribution<std::uint16_t> ports(first_port, last_port);
     for (int attempt = 0; attempt < 1000; ++attempt) {
         const std::uint16_t port = ports(random);
-        if (is_free(port)) return "127.0.0.1:" + std::to_string(port);
+        if (is_free(port) && used.insert(port).second) return "127.0.0.1:" + std::to_string(port);
     }
     throw std::runtime_error("no free port");
 }
@@ -178,6 +180,7 @@ void RealEtcd::pause(std::size_t member) {
     int status = 0;
     while (waitpid(process, &status, WUNTRACED) < 0 && errno == EINTR) {
     }
+    if (!WIFSTOPPED(status)) throw std::runtime_error("etcd has ended");
 }
 
 void RealEtcd::resume(std::size_t member) { ::kill(members_[member].process, SIGCONT); }
