@@ -157,18 +157,16 @@ std::span<epoll_event> IoThread::poll(std::span<epoll_event> events, int patienc
 // woken would double that time. If the last wait was short, the thread therefore polls for up to
 // `max_spin` and yields between two polls, unless other programs need the processor (SpinBackoff).
 void IoThread::wait() {
-    static const bool has_others = std::thread::hardware_concurrency() > 1;
     std::array<epoll_event, max_events> space;
     std::span<epoll_event> events;
     const int max_wait = patience();
     round_began_.store(0, std::memory_order_relaxed);
     const Time start = now_ = steady_clock::now();
-    const bool looks = max_wait != 0 && quick_ && has_others && backoff_.may_spin(start);
-    while (looks && events.empty() && now_ - start < max_spin_) {
-        std::this_thread::yield();
-        events = poll(space, 0);
-        const Time before = std::exchange(now_, steady_clock::now());
-        backoff_.yielded(before, now_);
+    if (max_wait != 0 && quick_) {
+        now_ = backoff_.spin(start, max_spin_, [&] {
+            events = poll(space, 0);
+            return !events.empty();
+        });
     }
     if (events.empty()) {
         events = poll(space, max_wait);

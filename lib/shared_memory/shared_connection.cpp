@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <thread>
 #include <utility>
 
 namespace rocklock {
@@ -212,24 +211,14 @@ ssize_t SharedClientEnd::receive(std::span<char> buffer) {
 
 bool SharedClientEnd::watch(int fd) { return add_to_epoll(poll_.get(), fd, EPOLLIN, fd); }
 
-// Polls the memory, and yields the processor between the polls. A client that makes one call after
-// another gets each response some ten microseconds after its call, and it would take longer to
-// sleep and to be woken.
-void SharedClientEnd::spin() {
-    static const bool has_others = std::thread::hardware_concurrency() > 1;
-    const auto start = std::chrono::steady_clock::now();
-    if (!quick_ || !has_others || !backoff_.may_spin(start)) return;
-    for (auto now = start; !has_input() && now - start < max_spin;) {
-        std::this_thread::yield();
-        const auto before = std::exchange(now, std::chrono::steady_clock::now());
-        backoff_.yielded(before, now);
-    }
-}
-
+// A client that makes one call after another gets each response some ten microseconds after its
+// call, and it would take longer to sleep and to be woken. The thread therefore spins first.
 int SharedClientEnd::wait(std::chrono::milliseconds timeout) {
     const auto start = std::chrono::steady_clock::now();
     const bool may_sleep = timeout.count() > 0;
-    if (may_sleep) spin();
+    if (may_sleep && quick_ && !has_input()) {
+        backoff_.spin(start, max_spin, [this] { return has_input(); });
+    }
     auto& waits = mapping_->state().client_waits;
     waits.store(1);
     // The daemon may have written before it could see that this client waits.

@@ -143,7 +143,6 @@ public:
 
 private:
     SharedClientEnd(std::unique_ptr<SharedMapping> mapping, std::vector<Descriptor> descriptors);
-    void spin();
     void wake_daemon() const;
 
     const std::unique_ptr<SharedMapping> mapping_;

@@ -1,9 +1,10 @@
-// Decides whether a thread may spin, which means to poll and to yield the processor repeatedly
-// before it sleeps.
+// Lets a thread spin before it sleeps, which means to yield the processor and to poll repeatedly.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
+#include <utility>
 
 namespace rocklock {
 
@@ -30,6 +31,23 @@ public:
             until_ = after + pause_;
             pause_ = std::min(2 * pause_, max_pause);
         }
+    }
+
+    // Yields the processor and calls `poll`, until `poll` returns true or `max_spin` has passed
+    // since `start`, which is the present time. Does nothing during a pause, or if the machine has
+    // only one processor. Returns the time at the end.
+    template <typename Poll>
+    Time spin(Time start, std::chrono::microseconds max_spin, Poll poll) {
+        static const bool has_others = std::thread::hardware_concurrency() > 1;
+        Time now = start;
+        if (!has_others || !may_spin(start)) return now;
+        for (bool done = false; !done && now - start < max_spin;) {
+            std::this_thread::yield();
+            done = poll();
+            const Time before = std::exchange(now, std::chrono::steady_clock::now());
+            yielded(before, now);
+        }
+        return now;
     }
 
 private:
