@@ -63,8 +63,8 @@ RANGE = re.compile(r"\([-+.\dekMG]+–[-+.\dekMG]+\)|\(one round\)")
 COLUMNS = 100
 HOW_TO_READ = ("Each value is the median of the rounds, with the minimum and the maximum in brackets. If "
                "there was only one round, the brackets say so. Every round measures all contestants of a "
-               "row (the systems or methods that are compared). Memory and the renewals of the library are the exception: all "
-               "measurements of one contestant are completed before those of the next begin. A ratio is "
+               "row (the systems or methods that are compared). Memory and the renewals of the library are the "
+               "exception: all measurements of one contestant are completed before those of the next begin. A ratio is "
                "computed in each round. It says how many times better the value in the column 'Rocklock' is than "
                "the value in the column 'against'. If the ratio is less than 1, the value is worse, and the row "
                "is marked slower, even if it measures memory. The targets are the project's own; the targets of "

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(makes_the_outcome_of_requests_unknown_and_ends_watches_if_i
     BOOST_TEST(duration.is_below(3s));
     // Pings of the connection detect that the member does not respond.
     BOOST_TEST((watch->next(20s).error().code == ErrorCode::unreachable));
-    BOOST_TEST(duration.is_below(15s));
+    BOOST_TEST(duration.is_below(9s));
     etcd.resume();
     // On a busy machine, the first attempts to connect again can time out.
     BOOST_TEST(succeeds([&] { return client->range({.key = "a"}, timeout); }));
