@@ -1,6 +1,7 @@
 #include "storage/group_commit.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -36,6 +37,14 @@ constexpr int rounds_for_others = 8;
 // meanwhile, and a small write takes less time than parking and waking a thread. With 64 threads
 // that wait for `written`, this raises the throughput by a factor of 1.7.
 constexpr int yields_before_parking = 4;
+
+// The longest delay before a sync, divided by the mean duration of a sync. Measured embedded with
+// durability `durable`, medians of eleven rounds: with 8 threads 1.13 times the pairs without a
+// delay for a share of 0.5, 1.28 for 0.75 and 1.32 for 1; with 16 threads 1.09, 1.11 and 1.26; with
+// 64 threads, which keep the processors busy, 0.93, 0.96 and 1.03.
+constexpr double delay_share = 1;
+// Two threads that alternate complete one request in each sync.
+constexpr std::uint64_t min_delayed_group = 1;
 
 constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
 
@@ -85,7 +94,10 @@ std::size_t GroupCommit::KeyHash::operator()(const Key& key) const noexcept {
 }
 
 GroupCommit::GroupCommit(Engine& engine, Clock& clock, bool durable_when_written)
-    : engine_(engine), clock_(clock), durable_when_written_(durable_when_written) {}
+    : engine_(engine),
+      clock_(clock),
+      durable_when_written_(durable_when_written),
+      delay_(delay_share, min_delayed_group) {}
 
 CommitNumber GroupCommit::enqueue(Batch batch, Durability durability, Verdict* verdict) {
     const bool deferred = durability == Durability::deferred;
@@ -111,6 +123,7 @@ bool GroupCommit::passed(CommitNumber number, Durability durability) const {
 Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
     if (passed(number, durability)) return {};
     const bool deferred = durability == Durability::deferred;
+    if (durability == Durability::durable) arrived_.fetch_add(1, std::memory_order_relaxed);
     // The current leader checks the queue again before it stops, and finds this commit.
     if (deferred && leading_.load(std::memory_order_acquire) &&
         !relief_wanted_.load(std::memory_order_relaxed)) {
@@ -141,7 +154,7 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             if (deferred && queue_.size() > deferred_queued_) return {};
             leading_.store(true, std::memory_order_release);
             leader = true;
-            group = take(everything, !deferred);
+            group = delay_and_take(!deferred);
         }
     }
     if (leader) return lead(std::move(group), number, durability);
@@ -150,7 +163,7 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             return {};
         case word_lead: {
             MutexLock lock(mutex_);
-            group = take(everything, !deferred);
+            group = delay_and_take(!deferred);
             lock.unlock();
             return lead(std::move(group), number, durability);
         }
@@ -203,6 +216,10 @@ Result<void> GroupCommit::lead(Group group, CommitNumber own, Durability durabil
             MutexLock lock(mutex_);
             owed = group.through < own;
             if (!owed) ++rounds_led;
+            if (group.sync) {
+                delay_.end(arrived_.load(std::memory_order_relaxed), group.arrived,
+                           clock_.now().boot);
+            }
             outcome = finish_round(group, written, owed, rounds_led >= rounds_for_others);
         }
         // Wake the next leader first, because the remaining waiters depend on its work.
@@ -243,10 +260,43 @@ GroupCommit::Group GroupCommit::take(std::size_t limit, bool may_sync) {
     // No commit is lost between two rounds, and none is written twice.
     ROCKLOCK_ASSERT(group.through - group.commits.size() ==
                     written_.load(std::memory_order_relaxed));
-    // If written commits count as durable, no later sync would confirm a commit without writes.
-    group.sync = (may_sync || durable_when_written_) &&
-                 sync_wanted_ > synced_.load(std::memory_order_relaxed);
+    group.sync = will_sync(may_sync);
+    group.arrived = arrived_.load(std::memory_order_relaxed);
     return group;
+}
+
+// If written commits count as durable, no later sync would confirm a commit without writes.
+bool GroupCommit::will_sync(bool may_sync) const {
+    return (may_sync || durable_when_written_) &&
+           sync_wanted_ > synced_.load(std::memory_order_relaxed);
+}
+
+// Unlocks and locks the mutex if it waits. The caller leads, so that no other thread takes the
+// queue meanwhile.
+GroupCommit::Group GroupCommit::delay_and_take(bool may_sync) {
+    // If written commits are durable, the lock manager delays the commits of its clients.
+    if (!durable_when_written_ && will_sync(may_sync)) delay_sync();
+    return take(everything, may_sync);
+}
+
+void GroupCommit::delay_sync() {
+    using std::chrono::steady_clock;
+    BootTime now = clock_.now().boot;
+    const BootTime until = delay_.delay_until(arrived_.load(std::memory_order_relaxed), now);
+    if (now < until) {
+        delay_.start_delay();
+        const std::uint64_t wanted = delay_.wanted();
+        // The clock of a test may stand still.
+        const auto end = steady_clock::now() + (until - now);
+        mutex_.unlock();
+        while (arrived_.load(std::memory_order_relaxed) < wanted && steady_clock::now() < end) {
+            std::this_thread::yield();
+        }
+        mutex_.lock();
+        delay_.stop_delay(arrived_.load(std::memory_order_relaxed));
+        now = clock_.now().boot;
+    }
+    delay_.begin(now);
 }
 
 // Returns how many of the first `limit` commits in the queue the engine can write at once; at least

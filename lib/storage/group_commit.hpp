@@ -26,6 +26,11 @@
 // round for deferred commits, and the state becomes idle. The engine then requests a call of
 // write_deferred().
 //
+// Before a sync, the leader waits a short time for the threads whose commits the last sync has
+// completed, so that their next commits share the sync (CommitDelay). A thread counts as arrived
+// when it calls wait() for a durable commit, not when it enqueues one: a thread that serves many
+// clients enqueues their commits and then waits once, and no other thread would bring further ones.
+//
 // Invariants of each state:
 //   idle      no waiter is parked. If commits are queued, wait() will still be called for at least
 //             one of them, or write_deferred() will be called, and that call writes all of them
@@ -50,6 +55,7 @@
 
 #include "base/mutex.hpp"
 #include "base/parker.hpp"
+#include "storage/commit_delay.hpp"
 
 namespace rocklock {
 
@@ -169,6 +175,9 @@ private:
         std::vector<Pending> commits;
         CommitNumber through = 0;
         bool sync = false;
+        // The number of calls of wait() for a sync that had arrived when the group was taken. The
+        // sync of this group completes all of them.
+        std::uint64_t arrived = 0;
     };
     // The waiters that are notified after a round. `successor` becomes the next leader. If there is
     // no successor and `leader_continues` is true, the same leader leads another round.
@@ -183,6 +192,9 @@ private:
 
     bool passed(CommitNumber number, Durability durability) const;
     Result<void> lead(Group group, CommitNumber own, Durability durability);
+    Group delay_and_take(bool may_sync) ROCKLOCK_REQUIRES(mutex_);
+    bool will_sync(bool may_sync) const ROCKLOCK_REQUIRES(mutex_);
+    void delay_sync() ROCKLOCK_REQUIRES(mutex_);
     Group take(std::size_t limit, bool may_sync) ROCKLOCK_REQUIRES(mutex_);
     std::size_t fitting(std::size_t limit) const ROCKLOCK_REQUIRES(mutex_);
     Result<void> write_group(Group& group);
@@ -210,6 +222,7 @@ private:
     // The last commit for which a sync was requested.
     CommitNumber sync_wanted_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     WaiterList parked_ ROCKLOCK_GUARDED_BY(mutex_);
+    CommitDelay delay_ ROCKLOCK_GUARDED_BY(mutex_);
     // A failure that another thread has reported while a leader is active. The leader applies the
     // failure after its round, since it may still be writing results.
     std::optional<Error> found_ ROCKLOCK_GUARDED_BY(mutex_);
@@ -223,6 +236,9 @@ private:
     std::atomic<bool> relief_wanted_{false};
     std::atomic<CommitNumber> written_{0};
     std::atomic<CommitNumber> synced_{0};
+
+    // The number of calls of wait() that were made for a sync.
+    std::atomic<std::uint64_t> arrived_{0};
 
     // Used only by the leader. `accepted_` contains the batches to write, and `overlay_` the
     // versions that they will have written (nullopt for a deleted key). In a group without

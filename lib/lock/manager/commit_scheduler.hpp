@@ -13,9 +13,9 @@
 #include <rocklock/clock.hpp>
 #include <rocklock/storage/storage.hpp>
 
-#include "lock/manager/commit_delay.hpp"
 #include "lock/manager/commit_dependency.hpp"
 #include "lock/table/lock_table.hpp"
+#include "storage/commit_delay.hpp"
 
 namespace rocklock::manager {
 
@@ -27,6 +27,8 @@ inline constexpr std::chrono::milliseconds max_defer{1};
 // requests, and it is worth more to avoid one.
 inline constexpr double delay_share_on_disk = 0.5;
 inline constexpr double delay_share_on_etcd = 1.5;
+// Fewer responses are committed without a delay.
+inline constexpr std::uint64_t min_delayed_group = 3;
 
 // Threads:  one at a time.
 // Lifetime: borrows the storage.
@@ -39,7 +41,7 @@ public:
           max_durability_(max_durability),
           must_confirm_(storage.must_confirm()),
           // Only a store on etcd must confirm.
-          delay_(must_confirm_ ? delay_share_on_etcd : delay_share_on_disk) {}
+          delay_(must_confirm_ ? delay_share_on_etcd : delay_share_on_disk, min_delayed_group) {}
 
     // Enqueues the batch of a decision. Returns the commits on which the responses of this decision
     // depend. If the decision has no batch, they depend on the earlier commits, and on a

@@ -1,11 +1,10 @@
-#include "lock/manager/commit_delay.hpp"
+#include "storage/commit_delay.hpp"
 
 #include <algorithm>
 
-namespace rocklock::manager {
+namespace rocklock {
 namespace {
 
-constexpr std::uint64_t min_group = 3;
 constexpr std::chrono::milliseconds max_delay{5};
 constexpr std::uint32_t max_pause = 64;
 
@@ -16,24 +15,24 @@ void CommitDelay::begin(BootTime now) {
     if (pause_left_ > 0) --pause_left_;
 }
 
-void CommitDelay::end(std::uint64_t responses, std::uint64_t completed, BootTime now) {
+void CommitDelay::end(std::uint64_t arrived, std::uint64_t completed, BootTime now) {
     group_ = completed - completed_;
     completed_ = completed;
     commit_takes_ += (now - began_ - commit_takes_) / 8;
     ended_ = now;
-    wanted_ = responses + group_;
+    wanted_ = arrived + group_;
 }
 
-BootTime CommitDelay::delay_until(std::uint64_t responses, BootTime now) const {
-    if (group_ < min_group || pause_left_ > 0 || responses >= wanted_) return now;
+BootTime CommitDelay::delay_until(std::uint64_t arrived, BootTime now) const {
+    if (group_ < min_group_ || pause_left_ > 0 || arrived >= wanted_) return now;
     const auto part = std::chrono::duration_cast<std::chrono::nanoseconds>(commit_takes_ * share_);
     return ended_ + std::min<std::chrono::nanoseconds>(part, max_delay);
 }
 
-void CommitDelay::stop_delay(std::uint64_t responses) {
+void CommitDelay::stop_delay(std::uint64_t arrived) {
     delaying_ = false;
     // A few clients may be late.
-    if (responses + group_ / 8 >= wanted_) {
+    if (arrived + group_ / 8 >= wanted_) {
         pause_ = 0;
         return;
     }
@@ -42,4 +41,4 @@ void CommitDelay::stop_delay(std::uint64_t responses) {
     pause_left_ = pause_ + 1;
 }
 
-}  // namespace rocklock::manager
+}  // namespace rocklock

@@ -6,12 +6,12 @@
 // take little longer. A short delay before a commit lets these clients catch up, so that all of
 // them share one commit.
 //
-// The delay ends when as many responses have been added as the last commit has completed. It is at
-// most a given share of the mean duration of a commit, and never longer than 5 ms, from the end of
-// the last commit. A commit is not delayed if the last one has completed fewer than three
-// responses.
+// The delay ends when as many requests have arrived as the last commit has completed. It is at most
+// a given share of the mean duration of a commit, and never longer than 5 ms, from the end of the
+// last commit. A commit is not delayed if the last one has completed fewer requests than a given
+// number.
 //
-// If more than an eighth of the responses are missing at the end of a delay, because the clients do
+// If more than an eighth of the requests are missing at the end of a delay, because the clients do
 // not send their next requests at once, the next commits are not delayed: one after the first such
 // delay in a row, then 3, 7, 15, 31, 63, and then 64 each time.
 #pragma once
@@ -21,21 +21,22 @@
 
 #include <rocklock/clock.hpp>
 
-namespace rocklock::manager {
+namespace rocklock {
 
-// The numbers of responses are totals since the start of the manager.
+// All numbers of requests are totals since the object was created.
 //
 // Threads: one thread, or several that hold a mutex of the caller.
 class CommitDelay {
 public:
-    // `share` is the maximum delay, divided by the mean duration of a commit.
-    explicit CommitDelay(double share) : share_(share) {}
+    // `share` is the maximum delay, divided by the mean duration of a commit. A commit is delayed
+    // only if the last one has completed at least `min_group` requests.
+    CommitDelay(double share, std::uint64_t min_group) : share_(share), min_group_(min_group) {}
 
     // Records that a commit begins.
     void begin(BootTime now);
-    // Records that this commit has ended. Until now, `responses` responses were added, and the
-    // commits of the first `completed` of them are done.
-    void end(std::uint64_t responses, std::uint64_t completed, BootTime now);
+    // Records that this commit has ended. Until now, `arrived` requests have arrived, and the first
+    // `completed` of them are completed.
+    void end(std::uint64_t arrived, std::uint64_t completed, BootTime now);
 
     // Returns the time until which the next commit should wait for further responses. If it is not
     // later than `now`, the commit should begin.
@@ -43,16 +44,19 @@ public:
     // Returns whether a delay is in progress that the response with this number ends.
     bool ends_with(std::uint64_t response) const { return delaying_ && response >= wanted_; }
 
+    std::uint64_t wanted() const { return wanted_; }
+
     // Records that a delay begins or ends.
     void start_delay() { delaying_ = true; }
-    void stop_delay(std::uint64_t responses);
+    void stop_delay(std::uint64_t arrived);
 
 private:
     const double share_;
+    const std::uint64_t min_group_;
     std::uint64_t completed_ = 0;
-    // The number of responses that the last commit has completed.
+    // The number of requests that the last commit has completed, not a total.
     std::uint64_t group_ = 0;
-    // The number of responses for which the next commit waits.
+    // The number of requests for which the next commit waits.
     std::uint64_t wanted_ = 0;
     BootTime began_{};
     BootTime ended_{};
@@ -65,4 +69,4 @@ private:
     std::uint32_t pause_left_ = 0;
 };
 
-}  // namespace rocklock::manager
+}  // namespace rocklock

@@ -1,6 +1,6 @@
 // How long a commit is delayed. Each case plays commits of clients that send their next request
 // after the response.
-#include "lock/manager/commit_delay.hpp"
+#include "storage/commit_delay.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -9,42 +9,42 @@
 
 #include <boost/test/unit_test.hpp>
 
-namespace rocklock::manager {
+namespace rocklock {
 namespace {
 
 using namespace std::chrono_literals;
 
 struct Fixture {
-    CommitDelay delay{0.5};
+    CommitDelay delay{0.5, 3};
     BootTime now{1h};
-    std::uint64_t responses = 0;
+    std::uint64_t requests = 0;
 
-    // Commits all responses, in `duration`. `added` responses are added meanwhile.
+    // Commits all requests, in `duration`. `added` requests are added meanwhile.
     void commit(std::chrono::milliseconds duration, std::uint64_t added) {
-        const auto completed = responses;
+        const auto completed = requests;
         delay.begin(now);
         now += duration;
-        responses += added;
-        delay.end(responses, completed, now);
+        requests += added;
+        delay.end(requests, completed, now);
     }
     // Makes the average duration of a commit about 8 ms.
     void commit_often(std::uint64_t each) {
         for (int i = 0; i < 100; ++i) {
-            responses += each;
+            requests += each;
             commit(8ms, 0);
         }
     }
-    std::chrono::nanoseconds left() const { return delay.delay_until(responses, now) - now; }
-    // Delays the next commit until `added` responses were added or the time has passed. Returns
+    std::chrono::nanoseconds left() const { return delay.delay_until(requests, now) - now; }
+    // Delays the next commit until `added` requests were added or the time has passed. Returns
     // whether the commit was delayed.
     bool wait_for(std::uint64_t added) {
         if (left() <= 0ns) {
-            responses += added;
+            requests += added;
             return false;
         }
         delay.start_delay();
-        responses += added;
-        delay.stop_delay(responses);
+        requests += added;
+        delay.stop_delay(requests);
         return true;
     }
 };
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(is_absent_before_the_first_commit) { BOOST_TEST((left() == 
 
 BOOST_AUTO_TEST_CASE(is_at_most_the_given_share_of_the_duration_of_a_commit) {
     const auto share_of_2_ms = [&](double share) {
-        CommitDelay other(share);
+        CommitDelay other(share, 3);
         for (int i = 0; i < 100; ++i) {
             other.begin(now);
             other.end(10, 10, now + 2ms);
@@ -79,13 +79,13 @@ BOOST_AUTO_TEST_CASE(is_at_most_the_given_share_of_the_duration_of_a_commit) {
 
 BOOST_AUTO_TEST_CASE(has_a_limit) {
     for (int i = 0; i < 100; ++i) {
-        responses += 10;
+        requests += 10;
         commit(1s, 0);
     }
     BOOST_TEST((left() == 5ms));
 }
 
-BOOST_AUTO_TEST_CASE(is_absent_after_a_commit_with_few_responses) {
+BOOST_AUTO_TEST_CASE(is_absent_after_a_commit_with_few_requests) {
     commit_often(2);
     BOOST_TEST((left() == 0ns));
 }
@@ -93,27 +93,27 @@ BOOST_AUTO_TEST_CASE(is_absent_after_a_commit_with_few_responses) {
 BOOST_AUTO_TEST_CASE(ends_when_the_clients_have_sent_their_next_requests) {
     commit_often(10);
     delay.start_delay();
-    BOOST_TEST(!delay.ends_with(responses + 9));
-    BOOST_TEST(delay.ends_with(responses + 10));
-    delay.stop_delay(responses + 10);
-    BOOST_TEST(!delay.ends_with(responses + 10));
+    BOOST_TEST(!delay.ends_with(requests + 9));
+    BOOST_TEST(delay.ends_with(requests + 10));
+    delay.stop_delay(requests + 10);
+    BOOST_TEST(!delay.ends_with(requests + 10));
 }
 
 // Ten clients were answered, and ten others have sent requests during the commit. After the delay,
 // all twenty share one commit.
 BOOST_AUTO_TEST_CASE(joins_two_groups_of_clients) {
     commit_often(10);
-    responses += 10;
+    requests += 10;
     commit(8ms, 10);
     delay.start_delay();
-    BOOST_TEST(!delay.ends_with(responses + 9));
-    BOOST_TEST(delay.ends_with(responses + 10));
-    responses += 10;
-    delay.stop_delay(responses);
+    BOOST_TEST(!delay.ends_with(requests + 9));
+    BOOST_TEST(delay.ends_with(requests + 10));
+    requests += 10;
+    delay.stop_delay(requests);
     commit(8ms, 0);
     delay.start_delay();
-    BOOST_TEST(!delay.ends_with(responses + 19));
-    BOOST_TEST(delay.ends_with(responses + 20));
+    BOOST_TEST(!delay.ends_with(requests + 19));
+    BOOST_TEST(delay.ends_with(requests + 20));
 }
 
 // Clients that do not send their next requests at once must not delay others again and again.
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(becomes_rare_if_it_is_useless) {
         } else {
             ++pause;
         }
-        responses += 5;
+        requests += 5;
         commit(8ms, 0);
     }
     const std::vector<int> expected = {0, 1, 3, 7, 15, 31, 63, 64, 64};
@@ -146,24 +146,24 @@ BOOST_AUTO_TEST_CASE(becomes_rare_if_it_is_useless) {
 // answered.
 BOOST_AUTO_TEST_CASE(waits_for_the_clients_that_were_answered) {
     commit_often(10);
-    responses += 10;
+    requests += 10;
     delay.begin(now);
     now += 8ms;
-    delay.end(responses, responses - 4, now);
+    delay.end(requests, requests - 4, now);
     delay.start_delay();
-    BOOST_TEST(!delay.ends_with(responses + 5));
-    BOOST_TEST(delay.ends_with(responses + 6));
+    BOOST_TEST(!delay.ends_with(requests + 5));
+    BOOST_TEST(delay.ends_with(requests + 6));
 }
 
 BOOST_AUTO_TEST_CASE(is_useful_if_a_few_clients_are_late) {
     commit_often(16);
     for (int i = 0; i < 100; ++i) {
         BOOST_TEST(wait_for(14));
-        responses += 2;
+        requests += 2;
         commit(8ms, 0);
     }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace rocklock::manager
+}  // namespace rocklock
