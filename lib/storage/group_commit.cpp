@@ -216,7 +216,7 @@ Result<void> GroupCommit::lead(Group group, CommitNumber own, Durability durabil
             MutexLock lock(mutex_);
             owed = group.through < own;
             if (!owed) ++rounds_led;
-            if (group.sync) {
+            if (group.sync && !durable_when_written_) {
                 delay_.end(arrived_.load(std::memory_order_relaxed), group.arrived,
                            clock_.now().boot);
             }
