@@ -23,7 +23,9 @@
 
 namespace rocklock {
 
-// All numbers of requests are totals since the object was created.
+// The caller defines what a request is: the lock manager counts the responses that were added, and
+// the group commit counts the calls of wait() for a sync. All numbers of requests are totals since
+// the object was created.
 //
 // Threads: one thread, or several that hold a mutex of the caller.
 class CommitDelay {
@@ -38,12 +40,12 @@ public:
     // `completed` of them are completed.
     void end(std::uint64_t arrived, std::uint64_t completed, BootTime now);
 
-    // Returns the time until which the next commit should wait for further responses. If it is not
-    // later than `now`, the commit should begin.
-    BootTime delay_until(std::uint64_t responses, BootTime now) const;
-    // Returns whether a delay is in progress that the response with this number ends.
-    bool ends_with(std::uint64_t response) const { return delaying_ && response >= wanted_; }
-
+    // Returns the time until which the next commit should wait for further requests, if `arrived`
+    // have arrived. If it is not later than `now`, the commit should begin.
+    BootTime delay_until(std::uint64_t arrived, BootTime now) const;
+    // Returns whether a delay is in progress that the request with this number ends.
+    bool ends_with(std::uint64_t request) const { return delaying_ && request >= wanted_; }
+    // Returns the total number of requests at which the delay ends.
     std::uint64_t wanted() const { return wanted_; }
 
     // Records that a delay begins or ends.

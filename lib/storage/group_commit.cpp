@@ -154,7 +154,7 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             if (deferred && queue_.size() > deferred_queued_) return {};
             leading_.store(true, std::memory_order_release);
             leader = true;
-            group = delay_and_take(!deferred);
+            group = delay_and_take(durability);
         }
     }
     if (leader) return lead(std::move(group), number, durability);
@@ -163,7 +163,7 @@ Result<void> GroupCommit::wait(CommitNumber number, Durability durability) {
             return {};
         case word_lead: {
             MutexLock lock(mutex_);
-            group = delay_and_take(!deferred);
+            group = delay_and_take(durability);
             lock.unlock();
             return lead(std::move(group), number, durability);
         }
@@ -271,17 +271,22 @@ bool GroupCommit::will_sync(bool may_sync) const {
            sync_wanted_ > synced_.load(std::memory_order_relaxed);
 }
 
-// Unlocks and locks the mutex if it waits. The caller leads, so that no other thread takes the
+// If it delays, releases the mutex during the delay. The caller leads, so no other thread takes the
 // queue meanwhile.
-GroupCommit::Group GroupCommit::delay_and_take(bool may_sync) {
+GroupCommit::Group GroupCommit::delay_and_take(Durability durability) {
+    const bool may_sync = durability != Durability::deferred;
     // If written commits are durable, the lock manager delays the commits of its clients.
-    if (!durable_when_written_ && will_sync(may_sync)) delay_sync();
+    if (!durable_when_written_ && will_sync(may_sync)) {
+        // A leader that has not counted as arrived may be the thread for which it would wait.
+        if (durability == Durability::durable) delay_sync();
+        delay_.begin(clock_.now().boot);
+    }
     return take(everything, may_sync);
 }
 
 void GroupCommit::delay_sync() {
     using std::chrono::steady_clock;
-    BootTime now = clock_.now().boot;
+    const BootTime now = clock_.now().boot;
     const BootTime until = delay_.delay_until(arrived_.load(std::memory_order_relaxed), now);
     if (now < until) {
         delay_.start_delay();
@@ -294,9 +299,7 @@ void GroupCommit::delay_sync() {
         }
         mutex_.lock();
         delay_.stop_delay(arrived_.load(std::memory_order_relaxed));
-        now = clock_.now().boot;
     }
-    delay_.begin(now);
 }
 
 // Returns how many of the first `limit` commits in the queue the engine can write at once; at least

@@ -29,7 +29,8 @@
 // Before a sync, the leader waits a short time for the threads whose commits the last sync has
 // completed, so that their next commits share the sync (CommitDelay). A thread counts as arrived
 // when it calls wait() for a durable commit, not when it enqueues one: a thread that serves many
-// clients enqueues their commits and then waits once, and no other thread would bring further ones.
+// clients enqueues their commits before it waits, and no other thread would bring further ones. A
+// leader that waits for a written commit does not delay.
 //
 // Invariants of each state:
 //   idle      no waiter is parked. If commits are queued, wait() will still be called for at least
@@ -192,7 +193,7 @@ private:
 
     bool passed(CommitNumber number, Durability durability) const;
     Result<void> lead(Group group, CommitNumber own, Durability durability);
-    Group delay_and_take(bool may_sync) ROCKLOCK_REQUIRES(mutex_);
+    Group delay_and_take(Durability durability) ROCKLOCK_REQUIRES(mutex_);
     bool will_sync(bool may_sync) const ROCKLOCK_REQUIRES(mutex_);
     void delay_sync() ROCKLOCK_REQUIRES(mutex_);
     Group take(std::size_t limit, bool may_sync) ROCKLOCK_REQUIRES(mutex_);

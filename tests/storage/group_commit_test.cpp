@@ -3,7 +3,6 @@
 #include "storage/group_commit.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <semaphore>
 #include <string>
@@ -15,93 +14,10 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "base/assert.hpp"
-#include "base/mutex.hpp"
+#include "storage/scripted_engine.hpp"
 
 namespace rocklock::testing {
 namespace {
-
-// Records the calls: "w3" is a write of three batches, "w3s" a write with a sync, "s" a sync alone.
-class ScriptedEngine final : public Engine {
-public:
-    Result<std::optional<std::uint64_t>> version(Family, std::string_view) override {
-        if (fail_reads) return Error(ErrorCode::corrupt, "planned");
-        return std::optional<std::uint64_t>();
-    }
-    Result<void> write(std::span<Batch* const> batches, bool sync_too) override {
-        note("w" + std::to_string(batches.size()) + (sync_too ? "s" : ""));
-        if (on_write) on_write(++writes_);
-        if (gate_next.exchange(false)) {
-            entered.release();
-            leave.acquire();
-        }
-        if (fail_writes) return Error(ErrorCode::no_space, "planned");
-        if (sync_too && fail_syncs) return Error(ErrorCode::io_error, "planned");
-        return {};
-    }
-    Result<void> sync() override {
-        note("s");
-        if (fail_syncs) return Error(ErrorCode::io_error, "planned");
-        return {};
-    }
-    bool syncs_concurrently() const override { return concurrent; }
-    Room room() const override { return limits; }
-    bool leaves_deferred() const override { return leaves; }
-    void deferred_left() override { ++times_left; }
-    void failed(const Error&) override { ++failures; }
-
-    std::string done() const {
-        MutexLock lock(mutex_);
-        return done_;
-    }
-
-    std::atomic<bool> concurrent{false};
-    std::atomic<bool> leaves{false};
-    std::atomic<int> times_left{0};
-    std::atomic<bool> fail_reads{false};
-    std::atomic<bool> fail_writes{false};
-    std::atomic<bool> fail_syncs{false};
-    std::atomic<int> failures{0};
-    // If set, the next write signals `entered` and then waits for `leave`.
-    std::atomic<bool> gate_next{false};
-    std::binary_semaphore entered{0};
-    std::binary_semaphore leave{0};
-
-    Room limits;
-    // Called with the number of the write, starting at 1.
-    std::function<void(int)> on_write;
-
-private:
-    void note(const std::string& word) {
-        MutexLock lock(mutex_);
-        done_ += (done_.empty() ? "" : " ") + word;
-    }
-
-    int writes_ = 0;
-    mutable Mutex mutex_;
-    std::string done_ ROCKLOCK_GUARDED_BY(mutex_);
-};
-
-// For other threads than the test's own: Boost.Test is not thread-safe.
-void must(const Result<void>& result) { ROCKLOCK_ASSERT(result.has_value()); }
-
-Batch some_batch() {
-    Batch batch;
-    batch.writes.push_back({Family::locks, "key", "12345678"});
-    return batch;
-}
-
-// Calls a function whenever the time is read.
-class WatchedClock final : public Clock {
-public:
-    Instant now() override {
-        if (on_now) on_now();
-        return clock.now();
-    }
-    std::string boot_id() override { return clock.boot_id(); }
-
-    SimulatedClock clock;
-    std::function<void()> on_now;
-};
 
 struct Fixture {
     ScriptedEngine engine;
@@ -221,44 +137,6 @@ BOOST_AUTO_TEST_CASE(hands_over_to_a_remaining_waiter) {
     leader.join();
     others.clear();
     BOOST_TEST(engine.done() == "w1s w3s");
-}
-
-// The second thread leads when the sync of the first one has ended. The first thread sends its next
-// commit only when the second one reads the clock, to determine the delay. On a busy machine, the
-// delay can end too early, or the second thread can be late. Therefore, several attempts are made.
-BOOST_AUTO_TEST_CASE(waits_before_a_sync_for_a_thread_that_the_last_sync_has_served) {
-    std::string calls;
-    for (int attempt = 0; attempt < 100 && calls != "w1s w2s"; ++attempt) {
-        ScriptedEngine slow;
-        WatchedClock watched;
-        GroupCommit commits{slow, watched, false};
-        const auto commit = [&] {
-            must(commits.wait(commits.enqueue(some_batch(), durable, nullptr), durable));
-        };
-        slow.on_write = [&](int) { watched.clock.advance(std::chrono::seconds{8}); };
-        slow.gate_next = true;
-        std::counting_semaphore<2> delayed{0};
-        std::jthread first([&] {
-            commit();
-            delayed.acquire();
-            commit();
-        });
-        slow.entered.acquire();
-        watched.on_now = [&, self = first.get_id(), released = false]() mutable {
-            if (released || std::this_thread::get_id() == self) return;
-            released = true;
-            delayed.release();
-        };
-        std::jthread second(commit);
-        // Usually, the second thread waits after this time.
-        std::this_thread::sleep_for(std::chrono::milliseconds{1 + attempt});
-        slow.leave.release();
-        second.join();
-        delayed.release();
-        first.join();
-        calls = slow.done();
-    }
-    BOOST_TEST(calls == "w1s w2s");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

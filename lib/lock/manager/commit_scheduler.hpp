@@ -27,7 +27,7 @@ inline constexpr std::chrono::milliseconds max_defer{1};
 // requests, and it is worth more to avoid one.
 inline constexpr double delay_share_on_disk = 0.5;
 inline constexpr double delay_share_on_etcd = 1.5;
-// Fewer responses are committed without a delay.
+// A commit is not delayed if the last one has completed fewer responses.
 inline constexpr std::uint64_t min_delayed_group = 3;
 
 // Threads:  one at a time.
