@@ -9,7 +9,8 @@
 //
 //               wait(), no leader
 //     idle ──────────────────────────────► leading: lead()
-//      ▲                                     │ take(): the queue
+//      ▲                                     │ delay_and_take(): the queue; no mutex held
+//      │                                     │   during the delay of a sync
 //      │                                     ▼
 //      │                                   write_group(): check, write, sync; no mutex held
 //      │                                     │
@@ -238,8 +239,12 @@ private:
     std::atomic<CommitNumber> written_{0};
     std::atomic<CommitNumber> synced_{0};
 
-    // The number of calls of wait() that were made for a sync.
+    // The number of calls of wait() that were made for a sync, except for those whose commit had
+    // already been taken for a sync. These calls wait for a sync in progress and must not count for
+    // the next one.
     std::atomic<std::uint64_t> arrived_{0};
+    // The last commit that was taken for a sync.
+    std::atomic<CommitNumber> taken_for_sync_{0};
 
     // Used only by the leader. `accepted_` contains the batches to write, and `overlay_` the
     // versions that they will have written (nullopt for a deleted key). In a group without
