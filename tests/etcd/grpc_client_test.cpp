@@ -9,6 +9,8 @@
 
 namespace rocklock::etcd {
 
+BOOST_AUTO_TEST_SUITE(a_client_of_etcd, *boost::unit_test::precondition(testing::has_etcd))
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -47,8 +49,6 @@ void check_error(const Result<T>& result, ErrorCode code) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(a_client_of_etcd, *precondition(has_etcd))
 
 BOOST_FIXTURE_TEST_CASE(reports_the_status_of_a_member, OneMember) {
     const auto status = client->status(timeout).value();

@@ -14,6 +14,8 @@
 
 namespace rocklock::etcd {
 
+BOOST_AUTO_TEST_SUITE(a_member_of_etcd, *boost::unit_test::precondition(testing::has_etcd))
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -51,8 +53,6 @@ bool succeeds(const auto& request) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(a_member_of_etcd, *precondition(has_etcd))
 
 BOOST_AUTO_TEST_CASE(is_reported_as_unreachable_if_it_does_not_run) {
     RealEtcd etcd;

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Fixture {
+struct Registrations {
     SimulatedClock clock;
     FakeCluster cluster{clock};
     etcd::Layout layout{"/rocklock/"};
@@ -40,7 +40,7 @@ struct Fixture {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(the_registration_of_a_node, Fixture)
+BOOST_FIXTURE_TEST_SUITE(the_registration_of_a_node, Registrations)
 
 BOOST_AUTO_TEST_CASE(ends_with_its_object) {
     {

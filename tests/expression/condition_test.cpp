@@ -9,7 +9,7 @@ namespace rocklock::proof {
 
 namespace {
 
-constexpr std::string_view invalid = "Invalid ConditionExpression: ";
+constexpr std::string_view invalid_condition = "Invalid ConditionExpression: ";
 
 std::string repeated(std::string_view text, int count) {
     std::string result;
@@ -91,7 +91,9 @@ BOOST_AUTO_TEST_CASE(treats_a_placeholder_as_one_name) {
 BOOST_AUTO_TEST_CASE(reports_which_operand_is_invalid) {
     const ValueList value{{":v", number(1)}};
     const auto of = [&](std::string_view text) { return condition_fault(text, value); };
-    const auto is = [](std::string_view text) { return std::string(invalid) + std::string(text); };
+    const auto is = [](std::string_view text) {
+        return std::string(invalid_condition) + std::string(text);
+    };
     BOOST_TEST(of("contains(a)") ==
                is("Incorrect number of operands for operator or function; operator or function: "
                   "contains, number of operands: 1"));
@@ -122,7 +124,7 @@ BOOST_AUTO_TEST_CASE(tests_the_type_of_a_value_too) {
 BOOST_AUTO_TEST_CASE(reports_reversed_bounds) {
     const ValueList values{{":a", Binary{"bb"}}, {":b", Binary{"a"}}};
     BOOST_TEST(condition_fault("x BETWEEN :a AND :b", values) ==
-               std::string(invalid) +
+               std::string(invalid_condition) +
                    "The BETWEEN operator requires upper bound to be greater than or equal to lower "
                    "bound; lower bound operand: AttributeValue: {B:java.nio.HeapByteBuffer[pos=0 "
                    "lim=2 cap=2]}, upper bound operand: AttributeValue: "
@@ -158,14 +160,14 @@ BOOST_AUTO_TEST_CASE(the_first_one_is_reported) {
          "function; operator: begins_with, first operand: [a]"},
     };
     for (const auto& [text, fault] : cases) {
-        BOOST_TEST(condition_fault(text) == std::string(invalid) + fault);
+        BOOST_TEST(condition_fault(text) == std::string(invalid_condition) + fault);
     }
 }
 
 // All errors of a clause are reported before those of the next one.
 BOOST_AUTO_TEST_CASE(those_of_an_earlier_clause_have_precedence) {
     BOOST_TEST(condition_fault("a = a AND b = :undefined") ==
-               std::string(invalid) +
+               std::string(invalid_condition) +
                    "The first operand must be distinct from the remaining operands for this "
                    "operator or function; operator: =, first operand: [a]");
 }
@@ -178,7 +180,7 @@ BOOST_AUTO_TEST_CASE(an_unused_placeholder_is_reported_last) {
     BOOST_TEST(condition_fault("a = :used", values, {{"#n", "n"}}) ==
                "Value provided in ExpressionAttributeNames unused in expressions: keys: {#n}");
     BOOST_TEST(condition_fault("a = :used AND contains(a)", values) ==
-               std::string(invalid) +
+               std::string(invalid_condition) +
                    "Incorrect number of operands for operator or function; operator or function: "
                    "contains, number of operands: 1");
 }
@@ -193,7 +195,7 @@ BOOST_AUTO_TEST_CASE(are_4096_bytes_as_they_are_sent) {
     const auto padded = [&](std::size_t size) { return text + std::string(size - 6, ' '); };
     BOOST_TEST(condition_fault(padded(4096), value).empty());
     BOOST_TEST(condition_fault(padded(4097), value) ==
-               std::string(invalid) +
+               std::string(invalid_condition) +
                    "Expression size has exceeded the maximum allowed size; expression size: 4097");
 }
 
@@ -202,7 +204,7 @@ BOOST_AUTO_TEST_CASE(are_300_operators) {
     const std::string most = "a = :v" + repeated(" OR a = :v", 149);
     BOOST_TEST(condition_fault("NOT " + most, value).empty());
     BOOST_TEST(condition_fault("NOT NOT " + most, value) ==
-               std::string(invalid) +
+               std::string(invalid_condition) +
                    "The expression contains too many operators; operator count: 301");
     const std::string functions = "size(a) = :v" + repeated(" OR size(a) = :v", 99);
     BOOST_TEST(condition_fault("NOT " + functions, value).empty());
@@ -213,21 +215,21 @@ BOOST_AUTO_TEST_CASE(are_100_operands_of_in) {
     const ValueList value{{":v", number(1)}};
     BOOST_TEST(condition_fault(in_list(100), value).empty());
     BOOST_TEST(condition_fault(in_list(101), value) ==
-               std::string(invalid) +
+               std::string(invalid_condition) +
                    "The IN operator is provided with too many operands; number of operands: 101");
 }
 
 BOOST_AUTO_TEST_CASE(are_32_steps_of_a_path) {
     BOOST_TEST(condition_fault("attribute_exists(a" + repeated(".b", 31) + ")").empty());
     BOOST_TEST(condition_fault("attribute_exists(a" + repeated("[0]", 32) + ")") ==
-               std::string(invalid) +
+               std::string(invalid_condition) +
                    "The document path has too many nesting levels; nesting levels: 33");
 }
 
 BOOST_AUTO_TEST_CASE(are_indexes_of_31_bits) {
     BOOST_TEST(condition_fault("attribute_exists(a[2147483647])").empty());
     BOOST_TEST(condition_fault("attribute_exists(a[2147483648])") ==
-               std::string(invalid) +
+               std::string(invalid_condition) +
                    "List index is not within the allowable range; index: [2147483648]");
 }
 
@@ -238,7 +240,7 @@ BOOST_AUTO_TEST_CASE(hold_for_texts_of_any_depth) {
     BOOST_TEST(condition_fault(deep, value).empty());
     BOOST_TEST(holds_of({}, deep, value));
     BOOST_TEST(condition_fault(repeated("(", 4096)) ==
-               std::string(invalid) + "The expression has redundant parentheses;");
+               std::string(invalid_condition) + "The expression has redundant parentheses;");
     BOOST_TEST(!condition_fault(repeated("NOT ", 1024)).empty());
     BOOST_TEST(!condition_fault(repeated("size(", 819)).empty());
     BOOST_TEST(!condition_fault("a IN (" + repeated("(", 4000)).empty());
@@ -268,15 +270,18 @@ BOOST_AUTO_TEST_CASE(is_reported_with_the_token_and_its_context) {
     };
     for (const auto& [text, fault] : cases) {
         BOOST_TEST(condition_fault(text, {{":v", number(1)}}) ==
-                   std::string(invalid) + "Syntax error; " + fault);
+                   std::string(invalid_condition) + "Syntax error; " + fault);
     }
-    BOOST_TEST(condition_fault("") == std::string(invalid) + "The expression can not be empty;");
-    BOOST_TEST(condition_fault(" \n") == std::string(invalid) + "The expression can not be empty;");
+    BOOST_TEST(condition_fault("") ==
+               std::string(invalid_condition) + "The expression can not be empty;");
+    BOOST_TEST(condition_fault(" \n") ==
+               std::string(invalid_condition) + "The expression can not be empty;");
 }
 
 BOOST_AUTO_TEST_CASE(has_redundant_parentheses_only_right_around_another_pair) {
     const ValueList value{{":v", number(1)}};
-    const std::string fault = std::string(invalid) + "The expression has redundant parentheses;";
+    const std::string fault =
+        std::string(invalid_condition) + "The expression has redundant parentheses;";
     for (const auto* text : {"((a = :v))", "((a)) = :v", "a = ((:v))", "contains(((a)), :v)",
                              "NOT ((a = :v))", "((attribute_exists(a)))", "((a = :v OR b = :v))"}) {
         BOOST_TEST(condition_fault(text, value) == fault, text);

@@ -10,7 +10,7 @@ namespace rocklock::proof {
 
 namespace {
 
-constexpr std::string_view invalid = "Invalid UpdateExpression: ";
+constexpr std::string_view invalid_update = "Invalid UpdateExpression: ";
 
 Item with_list(AttributeList elements) { return Item{{"l", list(std::move(elements))}}; }
 
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(evaluates_parentheses_first) {
 
 BOOST_AUTO_TEST_CASE(nests_if_not_exists_and_no_other_function) {
     const ValueList lists{{":a", list({"a"})}, {":b", list({"b"})}};
-    const std::string misused = std::string(invalid) +
+    const std::string misused = std::string(invalid_update) +
                                 "The function is not allowed to be used this way in an "
                                 "expression; function: list_append";
     for (const auto* text :
@@ -99,9 +99,9 @@ BOOST_AUTO_TEST_CASE(nests_if_not_exists_and_no_other_function) {
 BOOST_AUTO_TEST_CASE(does_not_calculate_within_a_function) {
     const ValueList values{{":a", number(1)}, {":b", number(2)}};
     BOOST_TEST(update_fault("SET q = if_not_exists(q, :a + :b)", values) ==
-               std::string(invalid) + R"(Syntax error; token: "+", near: ":a + :b")");
+               std::string(invalid_update) + R"(Syntax error; token: "+", near: ":a + :b")");
     BOOST_TEST(update_fault("SET q = if_not_exists(q, (:a - :b))", values) ==
-               std::string(invalid) + R"(Syntax error; token: "-", near: ":a - :b")");
+               std::string(invalid_update) + R"(Syntax error; token: "-", near: ":a - :b")");
     BOOST_TEST((after({}, "SET q = if_not_exists(q, :a) + if_not_exists(r, :b)", values) ==
                 Item{{"q", number(3)}}));
 }
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(the_first_one_is_reported) {
          "list_append, number of operands: 1"},
     };
     for (const auto& [text, fault] : cases) {
-        BOOST_TEST(update_fault(text, {{":s", "text"}}) == std::string(invalid) + fault);
+        BOOST_TEST(update_fault(text, {{":s", "text"}}) == std::string(invalid_update) + fault);
     }
 }
 
@@ -205,11 +205,11 @@ BOOST_AUTO_TEST_CASE(paths_that_overlap_are_found_among_many) {
     for (int i = 0; i < 300; ++i) text += ",a" + std::to_string(i);
     BOOST_TEST(update_fault(text).empty());
     BOOST_TEST(update_fault(text + ",z") ==
-               std::string(invalid) +
+               std::string(invalid_update) +
                    "Two document paths overlap with each other; must remove or rewrite one of "
                    "these paths; path one: [z, [3], y], path two: [z]");
     BOOST_TEST(update_fault(text + ",z.x") ==
-               std::string(invalid) +
+               std::string(invalid_update) +
                    "Two document paths conflict with each other; must remove or rewrite one of "
                    "these paths; path one: [z, [3], y], path two: [z, x]");
 }

@@ -74,12 +74,12 @@ std::optional<std::vector<Placeholder>> named_in(std::string_view text,
     return all;
 }
 
-struct Reading {
+struct RequestPart {
     RequestKind kind;
     std::optional<std::string> ExpressionParameters::*expression;
 };
 
-constexpr std::array<Reading, 5> readings = {{
+constexpr std::array<RequestPart, 5> parts = {{
     {RequestKind::put, &ExpressionParameters::condition},
     {RequestKind::update, &ExpressionParameters::update},
     {RequestKind::query, &ExpressionParameters::key_condition},
@@ -134,15 +134,15 @@ void use(const RequestExpressions& read, const ExpressionParameters& parameters,
 
 void play_expressions(std::string_view input) {
     if (input.empty()) return;
-    const auto& reading = readings.at(static_cast<unsigned char>(input.front()) % readings.size());
+    const auto& part = parts.at(static_cast<unsigned char>(input.front()) % parts.size());
     const std::string text(input.substr(1));
     // Texts from JSON are always UTF-8.
     if (!is_utf8(text)) return;
 
     ExpressionParameters parameters;
-    parameters.*reading.expression = text;
+    parameters.*part.expression = text;
     parameters.placeholders = {named_in(text, known_names()), named_in(text, known_values())};
-    const auto read = read_expressions(reading.kind, parameters);
+    const auto read = read_expressions(part.kind, parameters);
     if (!read) return require_fault(read.error());
 
     use(*read, parameters, whole_item(), true);

@@ -39,9 +39,9 @@ std::string everything(const Storage& storage) {
     return all;
 }
 
-class World {
+class TableWorld {
 public:
-    World() {
+    TableWorld() {
         for (
             const auto* call :
             {R"(CreateTable {"TableName":"rows","BillingMode":"PAY_PER_REQUEST",
@@ -161,7 +161,7 @@ private:
 }  // namespace
 
 void play_tables(std::string_view input) {
-    World world;
+    TableWorld world;
     for (std::size_t calls = 0; !input.empty() && calls < max_calls; ++calls) {
         const auto end = std::min(input.find('\n'), input.size());
         world.call(input.substr(0, end));

@@ -31,11 +31,11 @@ namespace rocklock::proof {
 
 namespace {
 
-using Verb = Operation::Verb;
+using LockVerb = Operation::Verb;
 using Observed = Operation::Result;
 using History = std::vector<Operation>;
 
-std::size_t count(const History& history, Verb verb, Observed observed) {
+std::size_t count(const History& history, LockVerb verb, Observed observed) {
     return static_cast<std::size_t>(
         std::count_if(history.begin(), history.end(), [&](const Operation& operation) {
             return operation.verb == verb && operation.result == observed;
@@ -136,18 +136,21 @@ public:
     }
     std::size_t operations() const { return operations_; }
     void print(std::string_view what) {
-        const auto total = [&](Verb verb, Observed observed) { return totals_[{verb, observed}]; };
+        const auto total = [&](LockVerb verb, Observed observed) {
+            return totals_[{verb, observed}];
+        };
         std::cout << operations_ << " operations over frames, HTTP on Unix and TCP, and guarded "
-                  << "writes" << what << ": " << total(Verb::acquire, Observed::done)
-                  << " acquired, " << total(Verb::acquire, Observed::refused) << " refused, "
-                  << total(Verb::convert, Observed::done) << " converted, "
-                  << total(Verb::release, Observed::done) << " released, "
-                  << total(Verb::write, Observed::done) << " written, "
-                  << total(Verb::write, Observed::not_held) << " writes without the lock refused\n";
+                  << "writes" << what << ": " << total(LockVerb::acquire, Observed::done)
+                  << " acquired, " << total(LockVerb::acquire, Observed::refused) << " refused, "
+                  << total(LockVerb::convert, Observed::done) << " converted, "
+                  << total(LockVerb::release, Observed::done) << " released, "
+                  << total(LockVerb::write, Observed::done) << " written, "
+                  << total(LockVerb::write, Observed::not_held)
+                  << " writes without the lock refused\n";
     }
 
 private:
-    std::map<std::pair<Verb, Observed>, std::size_t> totals_;
+    std::map<std::pair<LockVerb, Observed>, std::size_t> totals_;
     std::size_t operations_ = 0;
 };
 
@@ -201,13 +204,13 @@ BOOST_AUTO_TEST_CASE(of_locks_and_guarded_writes) {
     const History history = run(daemon, 6, 9'000, 1);
     judge(history, 1);
     for (const Observed observed : {Observed::done, Observed::refused, Observed::already_held}) {
-        BOOST_TEST(count(history, Verb::acquire, observed) > 0U);
+        BOOST_TEST(count(history, LockVerb::acquire, observed) > 0U);
     }
-    BOOST_TEST(count(history, Verb::convert, Observed::done) > 0U);
-    BOOST_TEST(count(history, Verb::write, Observed::done) > 0U);
-    BOOST_TEST(count(history, Verb::write, Observed::not_held) > 0U);
+    BOOST_TEST(count(history, LockVerb::convert, Observed::done) > 0U);
+    BOOST_TEST(count(history, LockVerb::write, Observed::done) > 0U);
+    BOOST_TEST(count(history, LockVerb::write, Observed::not_held) > 0U);
     // An answered grant that was revoked when a connection closed would show here.
-    BOOST_TEST(count(history, Verb::release, Observed::not_held) == 0U);
+    BOOST_TEST(count(history, LockVerb::release, Observed::not_held) == 0U);
 }
 
 // P7, S5: the clients of a relay and those of the manager see one order, also if both daemons are
@@ -217,12 +220,12 @@ BOOST_AUTO_TEST_CASE(through_a_relay_when_both_daemons_are_killed) {
     ManagerAndRelay daemons(directory.path().string());
     const History history = daemons.run(6, 6'000, 1, 6);
     judge(history, 1);
-    BOOST_TEST(count(history, Verb::acquire, Observed::done) > 0U);
-    BOOST_TEST(count(history, Verb::acquire, Observed::refused) > 0U);
-    BOOST_TEST(count(history, Verb::write, Observed::done) > 0U);
-    BOOST_TEST(count(history, Verb::write, Observed::not_held) > 0U);
+    BOOST_TEST(count(history, LockVerb::acquire, Observed::done) > 0U);
+    BOOST_TEST(count(history, LockVerb::acquire, Observed::refused) > 0U);
+    BOOST_TEST(count(history, LockVerb::write, Observed::done) > 0U);
+    BOOST_TEST(count(history, LockVerb::write, Observed::not_held) > 0U);
     // An acknowledged grant that a kill has ended would show here.
-    BOOST_TEST(count(history, Verb::release, Observed::not_held) == 0U);
+    BOOST_TEST(count(history, LockVerb::release, Observed::not_held) == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(in_a_long_run, *boost::unit_test::precondition(long_run_of_interfaces)) {
@@ -256,7 +259,7 @@ BOOST_AUTO_TEST_CASE(through_the_nodes_of_a_cluster, *boost::unit_test::precondi
     const History history = run_mixed_clients(run, done);
     judge(history, run.seed);
     // An acknowledged grant that was lost would show here.
-    BOOST_TEST(count(history, Verb::release, Observed::not_held) == 0U);
+    BOOST_TEST(count(history, LockVerb::release, Observed::not_held) == 0U);
     Totals totals;
     totals.add(history);
     totals.print(" through the nodes of a cluster");
@@ -274,7 +277,7 @@ BOOST_AUTO_TEST_CASE(through_a_relay_in_a_long_run,
         const History history = daemons.run(numbers_of_clients[rounds % numbers_of_clients.size()],
                                             20'000, seed, deaths);
         judge(history, seed);
-        BOOST_TEST(count(history, Verb::release, Observed::not_held) == 0U);
+        BOOST_TEST(count(history, LockVerb::release, Observed::not_held) == 0U);
         totals.add(history);
     }
     totals.print(", half of them through a relay, with " + std::to_string(rounds * deaths) +

@@ -22,7 +22,7 @@
 namespace rocklock::proof {
 namespace {
 
-using Verb = Operation::Verb;
+using LockVerb = Operation::Verb;
 using Observed = Operation::Result;
 using History = std::vector<Operation>;
 using std::chrono::milliseconds;
@@ -164,7 +164,7 @@ private:
     // A release and a close can be undone if the manager dies within about a millisecond
     // (docs/semantics.md, "Durability").
     static bool is_durable(const Operation& operation) {
-        return operation.verb != Verb::release && operation.verb != Verb::close;
+        return operation.verb != LockVerb::release && operation.verb != LockVerb::close;
     }
 
     // Writes an item, which makes all earlier decisions of the manager durable.
@@ -219,7 +219,7 @@ private:
         const bool was_released =
             released != nullptr && released->outcome == Outcome::already_released;
         const bool was_closed =
-            operation.verb == Verb::close && operation.result == Observed::withdrawn;
+            operation.verb == LockVerb::close && operation.result == Observed::withdrawn;
         if (was_released || was_closed) operation.result = Observed::done;
     }
 
@@ -330,7 +330,7 @@ private:
     }
 
     void close() {
-        Operation operation = begin(Verb::close, 0);
+        Operation operation = begin(LockVerb::close, 0);
         connections_.call(operation, session_, CloseSession{session_.id}, any_interface());
         for (operation.resource = 0; operation.resource < resources; ++operation.resource) {
             record(operation);
@@ -359,7 +359,7 @@ private:
         if (one_in(10)) connections_.drop(any_interface());
     }
 
-    Operation begin(Verb verb, std::uint32_t resource) const {
+    Operation begin(LockVerb verb, std::uint32_t resource) const {
         Operation operation;
         operation.verb = verb;
         operation.resource = resource;
@@ -374,7 +374,7 @@ private:
     }
 
     void acquire(std::uint32_t resource) {
-        Operation operation = begin(Verb::acquire, resource);
+        Operation operation = begin(LockVerb::acquire, resource);
         operation.mode = any_mode();
         operation.waits = one_in(2);
         Acquire request;
@@ -390,7 +390,7 @@ private:
     }
 
     void convert(std::uint32_t resource) {
-        Operation operation = begin(Verb::convert, resource);
+        Operation operation = begin(LockVerb::convert, resource);
         operation.grant = mine_[resource]->grant;
         operation.mode = any_mode();
         operation.waits = one_in(2);
@@ -410,7 +410,7 @@ private:
     void expect_late_effect(Operation late) {
         late.result = Observed::open;
         late.token = 0;
-        if (late.verb == Verb::acquire) late.grant = 0;
+        if (late.verb == LockVerb::acquire) late.grant = 0;
         close();
         late.returned = history_.back().returned;
         record(late);
@@ -419,7 +419,7 @@ private:
 
     void release(std::uint32_t resource) {
         const Mine mine = *mine_[resource];
-        Operation operation = begin(Verb::release, resource);
+        Operation operation = begin(LockVerb::release, resource);
         operation.grant = mine.grant;
         connections_.call(operation, session_, Release{session_.id, GrantId{mine.grant}},
                           any_interface());
@@ -434,7 +434,7 @@ private:
     }
 
     void put(std::uint32_t resource, std::uint64_t grant, std::uint64_t token) {
-        Operation operation = begin(Verb::write, resource);
+        Operation operation = begin(LockVerb::write, resource);
         operation.grant = grant;
         operation.token = token;
         connections_.put(operation, session_, any_interface());

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "item/item_limits.hpp"
+#include "item/literal.hpp"
 #include "item/random_values.hpp"
 
 namespace rocklock::testing {
@@ -21,11 +22,6 @@ std::string encoded_value(const AttributeValue& value) {
     std::string bytes;
     append_value(bytes, value);
     return bytes;
-}
-
-template <std::size_t size>
-std::string literal(const char (&text)[size]) {
-    return {text, size - 1};
 }
 
 // Checks that decoding `bytes` either fails, or returns an item whose encoding is exactly `bytes`.

@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "item/literal.hpp"
 #include "item/random_values.hpp"
 
 namespace rocklock::testing {
@@ -28,11 +29,6 @@ std::string partition(const AttributeValue& value) {
 }
 
 AttributeValue number(std::string_view text) { return Number::parse(text).value(); }
-
-template <std::size_t size>
-std::string literal(const char (&text)[size]) {
-    return {text, size - 1};
-}
 
 std::uint32_t hash_of(const std::string& bytes) {
     std::uint32_t hash = 0;

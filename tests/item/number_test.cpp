@@ -12,6 +12,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace rocklock {
+BOOST_AUTO_TEST_SUITE(a_number)
+
 namespace {
 
 constexpr auto overflow_text =
@@ -71,8 +73,6 @@ std::vector<Number> samples() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(a_number)
 
 BOOST_AUTO_TEST_CASE(agrees_with_an_independent_implementation) {
     std::ifstream file(std::string(std::getenv("ROCKLOCK_SOURCE_ROOT")) +

@@ -21,6 +21,8 @@
 #include "lock/manager/lock_manager.hpp"
 
 namespace rocklock {
+BOOST_AUTO_TEST_SUITE(enqueued_requests)
+
 namespace {
 
 using testing::FaultyStorage;
@@ -196,8 +198,6 @@ SessionId hand_to_bob(Server& server) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(enqueued_requests)
 
 BOOST_AUTO_TEST_CASE(are_delivered_by_flush_if_no_commit_waits) {
     Server server(make_memory_storage(system_clock()));

@@ -19,6 +19,8 @@
 
 using namespace rocklock;
 
+BOOST_AUTO_TEST_SUITE(the_rights_of_a_class)
+
 namespace {
 
 constexpr uid_t owner = 4711;
@@ -90,8 +92,6 @@ constexpr const char* only_administrators =
     "over its Unix socket: run it as one of them";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(the_rights_of_a_class)
 
 BOOST_AUTO_TEST_CASE(are_those_of_before_if_no_class_names_anyone) {
     World world;

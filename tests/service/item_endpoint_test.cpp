@@ -17,6 +17,8 @@
 
 #include "support/stores/test_store.hpp"
 
+BOOST_AUTO_TEST_SUITE(a_request_for_tables)
+
 namespace {
 
 using namespace rocklock;
@@ -58,8 +60,6 @@ bool has(const ServiceAnswer& answer, const std::string& text) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(a_request_for_tables)
 
 BOOST_AUTO_TEST_CASE(is_recognised_by_its_target) {
     ServiceRequest request;

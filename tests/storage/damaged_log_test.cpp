@@ -26,6 +26,8 @@
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {
+BOOST_AUTO_TEST_SUITE(a_damaged_log, *boost::unit_test::label("rocksdb"))
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -153,8 +155,6 @@ struct Fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(a_damaged_log, *boost::unit_test::label("rocksdb"))
 
 BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_bit_is_flipped, Fixture) {
     const bool all = std::getenv("ROCKLOCK_TEST_ALL") != nullptr;

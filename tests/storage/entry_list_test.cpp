@@ -17,6 +17,8 @@
 #include <boost/test/unit_test.hpp>
 
 namespace rocklock::testing {
+BOOST_AUTO_TEST_SUITE(the_list_of_entries)
+
 namespace {
 
 // An internal key, as RocksDB encodes it.
@@ -88,8 +90,6 @@ private:
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(the_list_of_entries)
 
 BOOST_AUTO_TEST_CASE(keys_are_ordered_by_user_key_and_descending_sequence) {
     BOOST_TEST(compare_internal_keys(internal_key("a", 1), internal_key("b", 1)) < 0);

@@ -22,6 +22,8 @@
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {
+BOOST_AUTO_TEST_SUITE(log_files, *boost::unit_test::label("rocksdb"))
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -164,8 +166,6 @@ private:
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(log_files, *boost::unit_test::label("rocksdb"))
 
 BOOST_FIXTURE_TEST_SUITE(a_log_that_is_synced, Fixture)
 

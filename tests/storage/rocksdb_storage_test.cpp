@@ -23,6 +23,8 @@
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {
+BOOST_AUTO_TEST_SUITE(rocksdb_store, *boost::unit_test::label("rocksdb"))
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,8 +101,6 @@ struct Fixture {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(rocksdb_store, *boost::unit_test::label("rocksdb"))
 
 BOOST_FIXTURE_TEST_SUITE(a_store_on_disk, Fixture)
 

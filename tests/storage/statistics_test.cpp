@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-Batch put(std::string key, const std::string& text) {
+Batch batch_of(std::string key, const std::string& text) {
     Batch batch;
     batch.writes.push_back({Family::locks, std::move(key), "12345678" + text});
     return batch;
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_SUITE(the_statistics_of_a_store)
 BOOST_AUTO_TEST_CASE(in_memory_have_neither_syncs_nor_sizes) {
     SimulatedClock clock;
     const auto storage = make_memory_storage(clock);
-    storage->commit(put("a", "1")).value();
+    storage->commit(batch_of("a", "1")).value();
     const auto statistics = storage->statistics();
     BOOST_TEST(statistics.syncs.count() == 0U);
     BOOST_TEST(!statistics.bytes.has_value());
@@ -86,12 +86,12 @@ BOOST_AUTO_TEST_CASE(on_disk_count_each_sync, *boost::unit_test::label("rocksdb"
     SimulatedClock clock;
     const auto storage = open_rocksdb_storage(directory / "store", clock).value();
     const auto syncs = storage->statistics().syncs.count();
-    storage->commit(put("a", "1"), Durability::durable).value();
+    storage->commit(batch_of("a", "1"), Durability::durable).value();
     BOOST_TEST(storage->statistics().syncs.count() == syncs + 1);
-    storage->commit(put("b", "1"), Durability::written).value();
+    storage->commit(batch_of("b", "1"), Durability::written).value();
     BOOST_TEST(storage->statistics().syncs.count() == syncs + 1);
     // A sync without a write counts as well.
-    const auto number = storage->enqueue(put("c", "1"), Durability::written);
+    const auto number = storage->enqueue(batch_of("c", "1"), Durability::written);
     storage->sync_through(number).value();
     const auto statistics = storage->statistics();
     BOOST_TEST(statistics.syncs.count() == syncs + 2);
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(on_disk_have_sizes, *boost::unit_test::label("rocksdb")) {
     const TemporaryDirectory directory;
     SimulatedClock clock;
     const auto storage = open_rocksdb_storage(directory / "store", clock).value();
-    storage->commit(put("a", std::string(1'000'000, 'x')), Durability::durable).value();
+    storage->commit(batch_of("a", std::string(1'000'000, 'x')), Durability::durable).value();
     const auto statistics = storage->statistics();
     BOOST_TEST(statistics.bytes.value() > 1'000'000U);
     BOOST_TEST(statistics.file_system_bytes.value() >= statistics.free_bytes.value());

@@ -14,7 +14,7 @@ namespace rocklock::proof {
 namespace {
 
 using Verb = Operation::Verb;
-using Result = Operation::Result;
+using OperationResult = Operation::Result;
 
 constexpr std::size_t max_pending = 256;
 constexpr std::size_t max_states = 200'000;
@@ -69,7 +69,7 @@ struct State {
 };
 
 bool changes(const Operation& operation) {
-    return operation.result == Result::done || operation.result == Result::open;
+    return operation.result == OperationResult::done || operation.result == OperationResult::open;
 }
 
 class ResourceSearch {
@@ -117,7 +117,7 @@ std::vector<ResourceSearch::Event> ResourceSearch::events() const {
     std::vector<Event> events;
     for (const Operation* operation : operations_) {
         events.push_back({operation->called, false, operation});
-        if (operation->result != Result::open || operation->returned != 0)
+        if (operation->result != OperationResult::open || operation->returned != 0)
             events.push_back({operation->returned, true, operation});
     }
     // Calls come before returns of the same time.
@@ -138,7 +138,7 @@ std::optional<std::string> ResourceSearch::run(SearchCounts& counts) {
 }
 
 std::optional<std::string> ResourceSearch::call(const Operation& operation) {
-    if (operation.result != Result::open && operation.returned < operation.called) {
+    if (operation.result != OperationResult::open && operation.returned < operation.called) {
         return "returned before it was called: " + describe(operation);
     }
     const auto free = std::find(slots_.begin(), slots_.end(), nullptr);
@@ -178,7 +178,7 @@ std::optional<std::string> ResourceSearch::reply(const Operation& operation) {
         if (seen.size() > max_states) return "too many possible states to judge";
     }
     // An operation without a reply may have had no effect.
-    if (operation.result == Result::open) good.insert(states_.begin(), states_.end());
+    if (operation.result == OperationResult::open) good.insert(states_.begin(), states_.end());
     if (good.empty()) return complaint(operation);
     if (operation.waits && !changes(operation)) {
         if (!refuse_after(slot, {states_.begin(), states_.end()}, good)) {
@@ -216,7 +216,7 @@ bool ResourceSearch::refuse_after(std::size_t slot, std::vector<State> work,
 
 bool ResourceSearch::reason_missing(const State& state) const {
     return std::any_of(pending_.begin(), pending_.end(), [&](std::size_t slot) {
-        return slots_[slot]->result == Result::refused && !state.is_done(slot);
+        return slots_[slot]->result == OperationResult::refused && !state.is_done(slot);
     });
 }
 
@@ -251,16 +251,16 @@ bool ResourceSearch::take_forced_steps(State& state) const {
 
 bool ResourceSearch::may_be(const State& state, const Operation& operation) const {
     switch (operation.result) {
-        case Result::refused:
+        case OperationResult::refused:
             return blocked(state, operation);
-        case Result::withdrawn:
+        case OperationResult::withdrawn:
             return true;
-        case Result::already_held:
+        case OperationResult::already_held:
             return state.held_by(operation.session);
-        case Result::not_held:
+        case OperationResult::not_held:
             return state.find(operation.grant, operation.session) == nullptr;
-        case Result::done:
-        case Result::open:
+        case OperationResult::done:
+        case OperationResult::open:
             break;
     }
     return false;
@@ -336,7 +336,7 @@ std::optional<State> ResourceSearch::after(const State& state, std::size_t slot)
 bool ResourceSearch::acquire(State& state, const Operation& operation) const {
     if (state.held_against(operation.session, operation.mode) || state.held_by(operation.session))
         return false;
-    if (operation.result == Result::done) {
+    if (operation.result == OperationResult::done) {
         if (operation.token <= state.last_token || smaller_token_pending(state, operation))
             return false;
         state.last_token = operation.token;
@@ -351,12 +351,12 @@ bool ResourceSearch::convert(State& state, const Operation& operation) const {
     if (held == nullptr) return false;
     if (operation.mode > held->mode) {
         if (state.held_against(operation.session, operation.mode)) return false;
-        if (operation.result == Result::done) {
+        if (operation.result == OperationResult::done) {
             if (operation.token <= state.last_token || smaller_token_pending(state, operation))
                 return false;
             held->token = state.last_token = operation.token;
         }
-    } else if (operation.result == Result::done && held->token != operation.token) {
+    } else if (operation.result == OperationResult::done && held->token != operation.token) {
         return false;
     }
     held->mode = operation.mode;
@@ -368,13 +368,13 @@ bool ResourceSearch::convert(State& state, const Operation& operation) const {
 bool ResourceSearch::smaller_token_pending(const State& state, const Operation& operation) const {
     return std::any_of(pending_.begin(), pending_.end(), [&](std::size_t slot) {
         const Operation& other = *slots_[slot];
-        return other.verb == Verb::acquire && other.result == Result::done &&
+        return other.verb == Verb::acquire && other.result == OperationResult::done &&
                !state.is_done(slot) && other.token < operation.token;
     });
 }
 
 bool returns_token(const Operation& operation) {
-    return operation.result == Result::done &&
+    return operation.result == OperationResult::done &&
            (operation.verb == Verb::acquire || operation.verb == Verb::convert);
 }
 

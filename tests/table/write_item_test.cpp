@@ -8,8 +8,8 @@ namespace rocklock::proof {
 
 namespace {
 
-struct WithTable : Tables {
-    WithTable() { service->create_table(table_of("orders", "pk S")).value(); }
+struct WithOrders : Tables {
+    WithOrders() { service->create_table(table_of("orders", "pk S")).value(); }
 
     std::optional<Item> item(const char* key) {
         return service->get_item(get("orders", {{"pk", key}})).value().item;
@@ -19,7 +19,7 @@ struct WithTable : Tables {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(table)
-BOOST_FIXTURE_TEST_SUITE(an_item, WithTable)
+BOOST_FIXTURE_TEST_SUITE(an_item, WithOrders)
 
 BOOST_AUTO_TEST_CASE(is_read_as_it_was_put) {
     const Item whole{{"pk", "a"}, {"n", number(1)}, {"m", AttributeMap{{"x", "y"}}}};
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(is_identified_by_numbers_in_any_notation) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_write, WithTable)
+BOOST_FIXTURE_TEST_SUITE(a_write, WithOrders)
 
 BOOST_AUTO_TEST_CASE(is_refused_in_the_words_of_the_service) {
     const auto refusal = [this](const WriteItem& write) {

@@ -12,6 +12,8 @@
 #include "wire/table_members.hpp"
 
 namespace rocklock::testing {
+BOOST_AUTO_TEST_SUITE(a_table_frame)
+
 namespace {
 
 constexpr int rounds = 40;
@@ -31,8 +33,6 @@ TableRequest empty_of(const TableRequest& request) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(a_table_frame)
 
 BOOST_AUTO_TEST_CASE(is_read_as_it_was_written) {
     std::mt19937_64 random(20261125);

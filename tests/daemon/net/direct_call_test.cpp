@@ -23,14 +23,14 @@
 namespace {
 
 using namespace rocklock;
+using testing::DirectWorld;
 using testing::FaultyStorage;
-using World = testing::DirectWorld;
 using namespace std::chrono_literals;
 
 // A connection with a session that it has proved to own. Its responses are collected by the test.
-class Line {
+class DirectFrameLine {
 public:
-    explicit Line(World& world)
+    explicit DirectFrameLine(DirectWorld& world)
         : world_(world),
           session_(std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42})),
           conversation_(std::make_shared<FrameConversation>(
@@ -115,7 +115,7 @@ public:
     const std::shared_ptr<std::atomic<int>> ready = std::make_shared<std::atomic<int>>(0);
 
 private:
-    World& world_;
+    DirectWorld& world_;
     std::shared_ptr<ClientSession> session_;
     std::shared_ptr<FrameConversation> conversation_;
     bool greeted_ = false;
@@ -125,10 +125,10 @@ private:
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_direct_call, World)
+BOOST_FIXTURE_TEST_SUITE(a_direct_call, DirectWorld)
 
 BOOST_AUTO_TEST_CASE(is_answered_after_the_next_flush) {
-    Line line(*this);
+    DirectFrameLine line(*this);
     line.acquire(10, "orders/1");
     BOOST_TEST(held() == 1U);
     BOOST_TEST(line.conversation().outstanding() == 1U);
@@ -149,8 +149,8 @@ BOOST_AUTO_TEST_CASE(is_answered_after_the_next_flush) {
 }
 
 BOOST_AUTO_TEST_CASE(shares_a_flush_with_other_calls) {
-    Line line(*this);
-    Line other(*this);
+    DirectFrameLine line(*this);
+    DirectFrameLine other(*this);
     for (std::uint64_t i = 0; i < 20; ++i) line.acquire(100 + i, "a/" + std::to_string(i));
     other.acquire(7, "b");
     other.acquire(8, "a/3");
@@ -166,8 +166,8 @@ BOOST_AUTO_TEST_CASE(shares_a_flush_with_other_calls) {
 }
 
 BOOST_AUTO_TEST_CASE(that_waits_is_answered_or_cancelled_later) {
-    Line holder(*this);
-    Line line(*this);
+    DirectFrameLine holder(*this);
+    DirectFrameLine line(*this);
     holder.acquire(5, "a");
     const Grant first = holder.granted(5);
     line.acquire(10, "a", Held::refuse, no_limit);
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(that_waits_is_answered_or_cancelled_later) {
 }
 
 BOOST_AUTO_TEST_CASE(is_answered_like_other_calls_if_many_are_outstanding) {
-    Line line(*this);
+    DirectFrameLine line(*this);
     constexpr int count = 100;
     for (std::uint64_t i = 0; i < count; ++i) line.acquire(100 + i, std::to_string(i));
     BOOST_TEST(line.conversation().outstanding() == 100U);
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(is_answered_like_other_calls_if_many_are_outstanding) {
 }
 
 BOOST_AUTO_TEST_CASE(with_a_number_in_use_ends_the_connection) {
-    Line line(*this);
+    DirectFrameLine line(*this);
     line.acquire(10, "a");
     line.acquire(10, "b");
     BOOST_TEST(line.conversation().broken());
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(with_a_number_in_use_ends_the_connection) {
 }
 
 BOOST_AUTO_TEST_CASE(is_refused_if_its_commit_fails) {
-    Line line(*this);
+    DirectFrameLine line(*this);
     storage.fail_nth(FaultyStorage::Call::write, 1);
     line.acquire(10, "a");
     BOOST_TEST((line.refused(10).code == ErrorCode::io_error));
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(is_refused_if_its_commit_fails) {
 }
 
 BOOST_AUTO_TEST_CASE(needs_the_secret_and_a_live_session) {
-    Line line(*this);
+    DirectFrameLine line(*this);
     const Secret right = line.secret;
     line.secret.bytes[0] ^= 1;
     line.acquire(10, "a");
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(needs_the_secret_and_a_live_session) {
 }
 
 BOOST_AUTO_TEST_CASE(of_a_client_that_hangs_up_is_undone) {
-    Line line(*this);
+    DirectFrameLine line(*this);
     line.acquire(10, "a");
     // The session has held this lock before, or can join it.
     line.acquire(11, "b", Held::join);
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(of_a_client_that_hangs_up_is_undone) {
 }
 
 BOOST_AUTO_TEST_CASE(that_was_read_is_not_undone) {
-    Line line(*this);
+    DirectFrameLine line(*this);
     line.acquire(10, "a");
     line.granted(10);
     BOOST_TEST(line.client_session().has_unconfirmed());
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(that_was_read_is_not_undone) {
 }
 
 BOOST_AUTO_TEST_CASE(is_confirmed_by_a_later_request) {
-    Line line(*this);
+    DirectFrameLine line(*this);
     line.acquire(10, "a");
     line.granted(10);
     line.acquire(11, "b");
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(is_confirmed_by_a_later_request) {
 }
 
 BOOST_AUTO_TEST_CASE(is_answered_after_the_end_of_the_input) {
-    Line line(*this);
+    DirectFrameLine line(*this);
     line.acquire(10, "a");
     line.conversation().end_of_input();
     BOOST_TEST(!line.conversation().ended());
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(is_answered_after_the_end_of_the_input) {
 
 BOOST_AUTO_TEST_CASE(is_answered_once_while_other_threads_flush) {
     std::optional<testing::Flushers> flushers(*this);
-    Line line(*this);
+    DirectFrameLine line(*this);
     for (std::uint64_t round = 0; round < 500; ++round) {
         constexpr std::uint64_t at_once = 4;
         for (std::uint64_t i = 0; i < at_once; ++i) {

@@ -25,8 +25,8 @@
 namespace {
 
 using namespace rocklock;
+using testing::DirectWorld;
 using testing::FaultyStorage;
-using World = testing::DirectWorld;
 using namespace std::chrono_literals;
 
 struct Response {
@@ -45,7 +45,7 @@ struct Response {
 };
 
 // Functions that a conversation has posted. Shared, because the conversation may call post() after
-// its Line is destroyed.
+// its DirectHttpLine is destroyed.
 struct Posted {
     void post(std::function<void()> run) {
         const std::lock_guard lock(mutex);
@@ -69,9 +69,9 @@ struct Posted {
 };
 
 // A connection with a session that it has proved to own.
-class Line {
+class DirectHttpLine {
 public:
-    explicit Line(World& world, const HttpServices& services = {})
+    explicit DirectHttpLine(DirectWorld& world, const HttpServices& services = {})
         : world_(world),
           session_(std::make_shared<ClientSession>(world.dispatcher, Caller{4711, 42})),
           conversation_(std::make_shared<HttpConversation>(
@@ -162,7 +162,7 @@ public:
     std::string proof;
 
 private:
-    World& world_;
+    DirectWorld& world_;
     std::shared_ptr<ClientSession> session_;
     std::shared_ptr<HttpConversation> conversation_;
     std::string received_;
@@ -170,10 +170,10 @@ private:
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_direct_call_over_http, World)
+BOOST_FIXTURE_TEST_SUITE(a_direct_call_over_http, DirectWorld)
 
 BOOST_AUTO_TEST_CASE(is_answered_after_the_next_flush) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     line.acquire("orders/1");
     BOOST_TEST(held() == 1U);
     BOOST_TEST(line.conversation().outstanding() == 1U);
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(is_answered_after_the_next_flush) {
 
 // A body with "Held" is not a direct call.
 BOOST_AUTO_TEST_CASE(has_the_same_response_as_other_calls) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     line.acquire("a");
     const int ready = line.posted->ready;
     const Response direct = line.await();
@@ -221,12 +221,12 @@ BOOST_AUTO_TEST_CASE(has_the_same_response_as_other_calls) {
 BOOST_AUTO_TEST_CASE(is_refused_over_tcp_if_it_names_another_host) {
     HttpServices services;
     services.tcp = true;
-    Line line(*this, services);
+    DirectHttpLine line(*this, services);
     line.acquire("a");
     line.granted();
-    auto foreign = Line::request("Acquire", line.acquire_body("b"));
+    auto foreign = DirectHttpLine::request("Acquire", line.acquire_body("b"));
     foreign.replace(foreign.find("localhost"), 9, "evil.example");
-    Line::learn_head(foreign);
+    DirectHttpLine::learn_head(foreign);
     line.conversation().receive(foreign);
     BOOST_TEST(line.await().status == 403);
     BOOST_TEST(held() == 1U);
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(is_refused_if_there_is_no_room_for_its_response) {
     UserBuffers::Account account(4711, 1'000);
     HttpServices services;
     services.buffers = &account;
-    Line line(*this, services);
+    DirectHttpLine line(*this, services);
     {
         const CountedBytes others(&account, 1'000);
         line.acquire("a");
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(is_refused_if_there_is_no_room_for_its_response) {
 }
 
 BOOST_AUTO_TEST_CASE(that_conflicts_gets_all_facts) {
-    std::deque<Line> readers;
+    std::deque<DirectHttpLine> readers;
     const std::string note(4'000, 'n');
     for (int i = 0; i < 30; ++i) {
         readers.emplace_back(*this).send("Acquire",
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(that_conflicts_gets_all_facts) {
                                              R"(","Locks":[{"Resource":"a","Mode":"read"}]})");
         readers.back().granted();
     }
-    Line line(*this);
+    DirectHttpLine line(*this);
     line.acquire("a");
     const Response direct = line.await();
     line.acquire("a", R"(,"Held":"refuse")");
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(that_conflicts_gets_all_facts) {
 }
 
 BOOST_AUTO_TEST_CASE(keeps_the_members_of_its_request_only) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     line.acquire("a", R"(,"Note":"for the audit","RequestId":"r1","PatienceMs":5)");
     const auto grant = line.granted();
     line.acquire("b");
@@ -286,13 +286,13 @@ BOOST_AUTO_TEST_CASE(keeps_the_members_of_its_request_only) {
     // The second call had no request id: it is not taken for a repetition.
     line.acquire("a", R"(,"RequestId":"r1")");
     BOOST_TEST(line.granted() == grant);
-    Line other(*this);
+    DirectHttpLine other(*this);
     other.acquire("a");
     BOOST_TEST(other.await().name() == "rocklock#LockConflictException");
 }
 
 BOOST_AUTO_TEST_CASE(is_answered_in_the_order_of_the_requests) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     line.acquire("a");
     line.send("Ping", "{}");
     line.acquire("a");
@@ -307,8 +307,8 @@ BOOST_AUTO_TEST_CASE(is_answered_in_the_order_of_the_requests) {
 }
 
 BOOST_AUTO_TEST_CASE(that_waits_is_answered_later) {
-    Line holder(*this);
-    Line line(*this);
+    DirectHttpLine holder(*this);
+    DirectHttpLine line(*this);
     holder.acquire("a");
     const auto first = holder.granted();
     line.acquire("a", R"(,"PatienceMs":-1)");
@@ -323,8 +323,8 @@ BOOST_AUTO_TEST_CASE(that_waits_is_answered_later) {
 }
 
 BOOST_AUTO_TEST_CASE(that_waits_is_undone_if_its_client_hangs_up) {
-    Line holder(*this);
-    Line line(*this);
+    DirectHttpLine holder(*this);
+    DirectHttpLine line(*this);
     holder.acquire("a");
     const auto first = holder.granted();
     line.acquire("a", R"(,"PatienceMs":-1)");
@@ -337,11 +337,11 @@ BOOST_AUTO_TEST_CASE(that_waits_is_undone_if_its_client_hangs_up) {
 
 // More than 32 responses to direct calls are not held for one connection.
 BOOST_AUTO_TEST_CASE(is_answered_like_other_calls_if_many_are_outstanding) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     constexpr int count = 100;
     std::string requests;
     for (int i = 0; i < count; ++i) {
-        requests += Line::request("Acquire", line.acquire_body("r" + std::to_string(i)));
+        requests += DirectHttpLine::request("Acquire", line.acquire_body("r" + std::to_string(i)));
     }
     line.conversation().receive(requests);
     while (line.conversation().paused()) line.conversation().receive({});
@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(is_answered_like_other_calls_if_many_are_outstanding) {
 }
 
 BOOST_AUTO_TEST_CASE(is_refused_if_its_commit_fails) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     storage.fail_nth(FaultyStorage::Call::write, 1);
     line.acquire("a");
     const Response response = line.await();
@@ -371,7 +371,7 @@ BOOST_AUTO_TEST_CASE(is_refused_if_its_commit_fails) {
 }
 
 BOOST_AUTO_TEST_CASE(needs_the_secret_and_a_live_session) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     const std::string right = line.proof;
     // The third character from the end has no unused bits.
     char& digit = line.proof[line.proof.size() - 4];
@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(needs_the_secret_and_a_live_session) {
 }
 
 BOOST_AUTO_TEST_CASE(of_a_client_that_hangs_up_is_undone) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     line.acquire("a");
     line.acquire("b", R"(,"RequestId":"can be repeated")");
     line.client_session().hang_up(0);
@@ -399,7 +399,7 @@ BOOST_AUTO_TEST_CASE(of_a_client_that_hangs_up_is_undone) {
 }
 
 BOOST_AUTO_TEST_CASE(that_was_read_is_not_undone) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     line.acquire("a");
     line.granted();
     BOOST_TEST(line.client_session().has_unconfirmed());
@@ -410,7 +410,7 @@ BOOST_AUTO_TEST_CASE(that_was_read_is_not_undone) {
 }
 
 BOOST_AUTO_TEST_CASE(is_confirmed_by_a_later_request) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     line.acquire("a");
     line.granted();
     line.acquire("b");
@@ -423,7 +423,7 @@ BOOST_AUTO_TEST_CASE(is_confirmed_by_a_later_request) {
 }
 
 BOOST_AUTO_TEST_CASE(is_answered_after_the_end_of_the_input) {
-    Line line(*this);
+    DirectHttpLine line(*this);
     line.acquire("a");
     line.conversation().end_of_input();
     BOOST_TEST(!line.conversation().ended());
@@ -433,13 +433,13 @@ BOOST_AUTO_TEST_CASE(is_answered_after_the_end_of_the_input) {
 
 BOOST_AUTO_TEST_CASE(is_answered_once_while_other_threads_flush) {
     std::optional<testing::Flushers> flushers(*this);
-    Line line(*this);
+    DirectHttpLine line(*this);
     for (int round = 0; round < 300; ++round) {
         constexpr int at_once = 4;
         std::string requests;
         for (int i = 0; i < at_once; ++i) {
             const auto name = std::to_string(round) + "/" + std::to_string(i);
-            requests += Line::request("Acquire", line.acquire_body(name));
+            requests += DirectHttpLine::request("Acquire", line.acquire_body(name));
         }
         line.conversation().receive(requests);
         const auto deadline = std::chrono::steady_clock::now() + 1min;

@@ -12,6 +12,8 @@
 
 #include "service/edit_endpoint.hpp"
 
+BOOST_AUTO_TEST_SUITE(a_conversation)
+
 namespace {
 
 using namespace rocklock;
@@ -94,8 +96,6 @@ bool has(const std::string& text, std::string_view part) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(a_conversation)
 
 BOOST_AUTO_TEST_CASE(answers_a_call) {
     World world;
