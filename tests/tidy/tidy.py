@@ -40,7 +40,6 @@ CHECKS = [
     prose.check_prose,
     prose.check_document_columns,
     clang.check_format,
-    clang.check_thread_safety,
     clang.check_clang_tidy,
     clang.check_clang_tidy_of_tests_and_benchmarks,
 ]

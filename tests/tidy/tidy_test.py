@@ -395,9 +395,9 @@ class Clang(Planted):
                 "    Mutex mutex_;\n    int count_ ROCKLOCK_GUARDED_BY(mutex_) = 0;\n};\n"
                 "int count(Counter& counter) { return counter.count(); }\n}\n")
         self.compiled("lib/lock/b.cpp", good.replace("HOLD", "const MutexLock lock(mutex_);"))
-        self.assertEqual(clang.check_thread_safety(self.tree), [])
+        self.assertEqual(clang.check_clang_tidy(self.tree), [])
         self.compiled("lib/lock/b.cpp", good.replace("HOLD", ""))
-        self.assert_found(clang.check_thread_safety(self.tree), "requires holding mutex")
+        self.assert_found(clang.check_clang_tidy(self.tree), "requires holding mutex")
 
 
 class Runner(Planted):
