@@ -76,7 +76,8 @@ struct World {
         return error(Call{request, opened.secret, {}}, uid);
     }
     void put(LockClass lock_class) {
-        BOOST_REQUIRE(call(Call{PutClass{std::move(lock_class)}, {}, {}}, owner));
+        const auto stored = call(Call{PutClass{std::move(lock_class)}, {}, {}}, owner);
+        BOOST_REQUIRE(stored);
     }
 };
 

@@ -43,7 +43,8 @@ struct World {
 // A connection. Its responses are collected on the thread of the test.
 class Line {
 public:
-    explicit Line(World& world, Caller caller = {4711, 42}, const HttpServices& services = {})
+    explicit Line(World& world, const Caller& caller = {4711, 42},
+                  const HttpServices& services = {})
         : session_(std::make_shared<ClientSession>(world.dispatcher, caller)),
           conversation_(std::make_shared<HttpConversation>(
               session_, [this](std::function<void()> run) { post(std::move(run)); },
