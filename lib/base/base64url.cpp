@@ -59,7 +59,7 @@ bool base64url_decode(std::string_view text, std::span<std::uint8_t> bytes) {
     auto out = bytes.begin();
     std::size_t i = 0;
     for (; i + group_size <= text.size(); i += group_size) {
-        // Not a loop, because g++ does not unroll it at -O2.
+        // Written without a loop, because g++ -O2 does not unroll one.
         const std::uint32_t bits =
             value_at(i, 0) | value_at(i, 1) | value_at(i, 2) | value_at(i, 3);
         all |= bits;

@@ -1,4 +1,4 @@
-// Expected encodings, which can contain zeros.
+// The bytes of expected encodings.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 
 namespace rocklock::testing {
 
+// Returns the characters of a string literal. They can include zeros.
 template <std::size_t size>
 std::string literal(const char (&text)[size]) {
     return {text, size - 1};

@@ -21,7 +21,7 @@ from pathlib import Path
 NOT_FOR_CLANG = ("-Wno-mismatched-new-delete", "-Wno-maybe-uninitialized", "-Wno-tsan")
 WITH_VALUE = ("-o", "-MF", "-MQ", "-MT")
 WITHOUT_VALUE = ("-c", "-MD", "-MMD")
-# Larger groups would need too much memory.
+# clang-tidy needs up to 1 GB of memory for such a group. Larger groups conflict more often.
 LARGEST_GROUP = 48
 WARNING = re.compile(r"^(/\S+?|\S+?):(\d+):\d+: (?:warning|error): .*\[.*\]$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
@@ -215,7 +215,10 @@ def as_one_file(group):
 
 
 def tidy_group(tree, group):
-    """Returns the warnings of clang-tidy for a group of units, which it reads as one file if possible."""
+    """Returns the warnings of clang-tidy for a group of units.
+
+    The units are compiled as one file. If they conflict, the group is divided where they do.
+    """
     root = tree.root.resolve()
     first = group[0]
     if len(group) == 1:
@@ -230,9 +233,11 @@ def tidy_group(tree, group):
 
 
 def conflict_in(group, together):
-    """Returns the index of the first unit that does not compile after the others, or None.
+    """Returns the index of the first unit that does not compile together with the units before it.
 
-    Units can define the same names. This takes a fraction of the time of clang-tidy.
+    Returns None if all units compile together. They may not, because units can define the same names.
+    If the error is not in the source of a later unit, returns the middle of the group. Compiling the
+    group takes a fraction of the time of clang-tidy.
     """
     first = group[0]
     done = subprocess.run(
