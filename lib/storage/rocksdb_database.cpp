@@ -4,10 +4,10 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/files/store_directory.hpp"
+#include "storage/files/sync_marks.hpp"
 #include "storage/reserved_files.hpp"
 #include "storage/rocksdb_setup.hpp"
-#include "storage/store_directory.hpp"
-#include "storage/sync_marks.hpp"
 
 namespace rocklock {
 namespace {

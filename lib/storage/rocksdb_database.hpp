@@ -15,8 +15,8 @@
 #include "base/assert.hpp"
 #include "base/fork.hpp"
 #include "storage/compaction_damage.hpp"
-#include "storage/log_files.hpp"
-#include "storage/log_recovery.hpp"
+#include "storage/files/log_files.hpp"
+#include "storage/files/log_recovery.hpp"
 
 namespace rocklock {
 

@@ -12,8 +12,8 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 
+#include "storage/files/store_directory.hpp"
 #include "storage/memtable.hpp"
-#include "storage/store_directory.hpp"
 
 namespace rocklock {
 namespace {

@@ -25,6 +25,7 @@
 #include "base/kill_point.hpp"
 #include "base/timings.hpp"
 #include "storage/disk_use.hpp"
+#include "storage/files/store_directory.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/recent_versions.hpp"
 #include "storage/rocksdb_copy.hpp"
@@ -33,7 +34,6 @@
 #include "storage/rocksdb_setup.hpp"
 #include "storage/space_reserve.hpp"
 #include "storage/store_copy.hpp"
-#include "storage/store_directory.hpp"
 #include "storage/store_records.hpp"
 
 namespace rocklock {

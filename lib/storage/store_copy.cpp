@@ -16,9 +16,9 @@
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
-#include "storage/log_files.hpp"
+#include "storage/files/log_files.hpp"
+#include "storage/files/store_directory.hpp"
 #include "storage/rocksdb_setup.hpp"
-#include "storage/store_directory.hpp"
 
 namespace rocklock {
 namespace {

@@ -20,8 +20,8 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "storage/log_recovery.hpp"
-#include "storage/sync_marks.hpp"
+#include "storage/files/log_recovery.hpp"
+#include "storage/files/sync_marks.hpp"
 #include "support/in_child.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -1,5 +1,5 @@
 // The logs of a store after a crash, including the space that is preallocated after the records.
-#include "storage/log_files.hpp"
+#include "storage/files/log_files.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,7 +17,7 @@
 #include <rocklock/storage/storage.hpp>
 #include <rocklock/testing/simulated_clock.hpp>
 
-#include "storage/log_tail.hpp"
+#include "storage/files/log_tail.hpp"
 #include "support/in_child.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -1,11 +1,11 @@
-#include "storage/sync_marks.hpp"
+#include "storage/files/sync_marks.hpp"
 
 #include <algorithm>
 
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/hmac.hpp"
-#include "storage/log_tail.hpp"
+#include "storage/files/log_tail.hpp"
 
 namespace rocklock {
 namespace {

@@ -26,8 +26,8 @@
 #include <rocklock/result.hpp>
 
 #include "base/mutex.hpp"
-#include "storage/log_tail.hpp"
-#include "storage/sync_marks.hpp"
+#include "storage/files/log_tail.hpp"
+#include "storage/files/sync_marks.hpp"
 
 namespace rocklock {
 

@@ -1,4 +1,4 @@
-#include "storage/log_tail.hpp"
+#include "storage/files/log_tail.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "storage/log_files.hpp"
+#include "storage/files/log_files.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "storage/log_tail.hpp"
+#include "storage/files/log_tail.hpp"
 
 namespace rocklock {
 namespace {

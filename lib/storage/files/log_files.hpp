@@ -16,7 +16,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
-#include "storage/log_recovery.hpp"
+#include "storage/files/log_recovery.hpp"
 
 namespace rocklock {
 

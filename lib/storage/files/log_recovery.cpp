@@ -1,4 +1,4 @@
-#include "storage/log_recovery.hpp"
+#include "storage/files/log_recovery.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/mutant.hpp"
-#include "storage/store_directory.hpp"
+#include "storage/files/store_directory.hpp"
 
 namespace rocklock {
 

@@ -1,4 +1,4 @@
-#include "storage/store_directory.hpp"
+#include "storage/files/store_directory.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
