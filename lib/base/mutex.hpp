@@ -13,6 +13,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "base/fork.hpp"
+
 #if defined(__clang__)
 #define ROCKLOCK_ANNOTATION(x) __attribute__((x))
 #else
@@ -83,11 +85,17 @@ private:
 
 // A condition variable. A wait unlocks the mutex while it waits. It may return although the
 // condition does not hold, so call it in a loop.
+//
+// In a forked child of the process, it can be destroyed although a thread of the parent waited for
+// it at the fork. The destructor of std::condition_variable would wait for this thread.
 class CondVar {
 public:
-    CondVar() = default;
+    CondVar() : condition_() {}
     CondVar(const CondVar&) = delete;
     CondVar& operator=(const CondVar&) = delete;
+    ~CondVar() {
+        if (!fork_check_.in_child()) condition_.~condition_variable();
+    }
 
     void wait(Mutex& mutex) ROCKLOCK_REQUIRES(mutex) {
         std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
@@ -109,7 +117,10 @@ public:
     void notify_all() noexcept { condition_.notify_all(); }
 
 private:
-    std::condition_variable condition_;
+    ForkCheck fork_check_;
+    union {
+        std::condition_variable condition_;
+    };
 };
 
 }  // namespace rocklock
