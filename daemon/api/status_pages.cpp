@@ -59,6 +59,7 @@ bool is_page_path(std::string_view path) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): each parameter becomes a member
 StatusPages::StatusPages(LockService& service, const CallRecorder& recorder, const Traffic& traffic,
                          const std::atomic<bool>& stopping, Facts facts, const ItemEndpoint* tables,
                          const EditEndpoint* edits)

@@ -207,7 +207,7 @@ Result<std::optional<std::chrono::milliseconds>> hold_time_of(const Arguments& a
             ErrorCode::invalid_argument,
             "--" + name + " is '" + *text + "'; write it as in 500ms, 10s, 1m30s, 2h or 7d");
     }
-    return std::optional(*duration);
+    return duration;
 }
 
 // Returns --priority, or 0 if it is absent.

@@ -127,6 +127,7 @@ private:
 // Alternates between the two roles until the end is requested.
 class Node {
 public:
+    // NOLINTNEXTLINE(readability-function-size): each parameter becomes a member
     Node(const ServerOptions& options, const DaemonSetup& setup, NodeSignals& signals,
          NodeAccess access, etcd::Connection& etcd, NodeReport& report)
         : options_(options),

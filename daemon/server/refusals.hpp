@@ -27,6 +27,7 @@ class Refusals {
 public:
     // `slots` is the maximum number of refusals in progress. `has_room` is called when full()
     // becomes false.
+    // NOLINTNEXTLINE(readability-function-size): each parameter becomes a member
     Refusals(boost::asio::io_context& control, const Log& log, Traffic& traffic,
              int max_connections, int slots, std::function<void()> has_room)
         : control_(control),

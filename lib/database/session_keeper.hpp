@@ -55,6 +55,7 @@ struct StopSource {
 
 // The state that a Session and its Guards share. Threads: thread-safe.
 struct KeptSession {
+    // NOLINTNEXTLINE(readability-function-size): each parameter becomes a member
     KeptSession(LockService& used_service, Clock& used_clock, SessionKeeper& its_keeper,
                 const SessionInfo& info, const KeepingTimes& chosen, bool is_remote)
         : service(used_service),

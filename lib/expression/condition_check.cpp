@@ -67,7 +67,7 @@ public:
     std::optional<std::string> run(const Node& clause) {
         visit(clause);
         for (auto* found : {&operands_.undefined, &count_, &same_, &type_}) {
-            if (*found) return *std::move(*found);
+            if (*found) return std::move(*found);
         }
         return std::nullopt;
     }

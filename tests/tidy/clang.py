@@ -21,12 +21,16 @@ from pathlib import Path
 NOT_FOR_CLANG = ("-Wno-mismatched-new-delete", "-Wno-maybe-uninitialized", "-Wno-tsan")
 WITH_VALUE = ("-o", "-MF", "-MQ", "-MT")
 WITHOUT_VALUE = ("-c", "-MD", "-MMD")
-# clang-tidy needs up to 1 GB of memory for such a group. Larger groups conflict more often.
-LARGEST_GROUP = 48
+# Larger groups conflict more often.
+LARGEST_GROUP = 16
+# scripts/setup installs this one with pip. It does not check the headers of other projects, so it
+# takes a third of the time that Debian's takes.
+INSTALLED = Path(__file__).resolve().parent / "installed/clang_tidy/data/bin/clang-tidy"
+CLANG_TIDY = str(INSTALLED) if INSTALLED.exists() else "clang-tidy-14"
 WARNING = re.compile(r"^(/\S+?|\S+?):(\d+):\d+: (?:warning|error): .*\[.*\]$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 UNITY = re.compile(r"-unity\d+\.cpp$")
-ERROR = re.compile(r"^(\S+?):\d+:\d+: (?:fatal )?error: ", re.MULTILINE)
+COMPILER_ERROR = "[clang-diagnostic-error"
 NOTE = re.compile(r"^\S+?:\d+:\d+: note: ")
 
 
@@ -50,6 +54,8 @@ class Unit:
         self.path = Path(os.path.normpath(os.path.join(self.folder, entry["file"])))
         self.name = str(self.path.relative_to(root))
         self.object = entry.get("output", "")
+        # The file of a unity build that includes this one, or None.
+        self.unity = entry.get("unity")
         self.arguments = clang_arguments(shlex.split(entry["command"]), entry["file"])
 
 
@@ -84,7 +90,7 @@ def taken_apart(entry):
     path = Path(entry["directory"], entry["file"])
     if not UNITY.search(path.name):
         return [entry]
-    return [{**entry, "file": name,
+    return [{**entry, "file": name, "unity": entry["file"],
              "command": entry["command"].replace(entry["file"], shlex.quote(name))}
             for name in re.findall(r"#include ?<(.*)>", path.read_text(encoding="utf-8"))]
 
@@ -156,14 +162,14 @@ def verdicts(tree, tool, folders, judge, configurations=()):
 
 
 def groups(asked):
-    """Groups units that are compiled with the same options.
+    """Groups units that are compiled with the same options, in a unity build those of one file.
 
-    Most of the work is in the headers, which are read once for each group. Returns at least as many
+    Half of the work is in the headers, which are read once for each group. Returns at least as many
     groups as there are cores.
     """
     alike = {}
     for unit, mark in asked:
-        alike.setdefault((unit.folder, *unit.arguments), []).append((unit, mark))
+        alike.setdefault((unit.folder, unit.unity, *unit.arguments), []).append((unit, mark))
     size = max(1, min(LARGEST_GROUP, len(asked) // (2 * os.cpu_count())))
     return [some[at:at + size] for some in alike.values() for at in range(0, len(some), size)]
 
@@ -171,7 +177,7 @@ def groups(asked):
 def run_clang_tidy(root, source, arguments, folder, options=()):
     """Returns the warnings of clang-tidy, each with the lines that show its position."""
     done = subprocess.run(
-        ["clang-tidy-14", "--quiet", *options, str(source), "--", *arguments, "-Wno-everything",
+        [CLANG_TIDY, "--quiet", *options, str(source), "--", *arguments, "-Wno-everything",
          "-Wthread-safety"],
         cwd=folder, capture_output=True, text=True, check=False)
     problems = []
@@ -200,7 +206,7 @@ def check_clang_tidy_of_tests_and_benchmarks(tree):
 
 
 def clang_tidy_verdicts(tree, folders):
-    return verdicts(tree, "clang-tidy", folders, lambda group: tidy_group(tree, group),
+    return verdicts(tree, CLANG_TIDY, folders, lambda group: tidy_group(tree, group),
                     configurations=[".clang-tidy", "tests/.clang-tidy"])
 
 
@@ -217,35 +223,29 @@ def as_one_file(group):
 def tidy_group(tree, group):
     """Returns the warnings of clang-tidy for a group of units.
 
-    The units are compiled as one file. If they conflict, the group is divided where they do.
+    The units are compiled as one file. If they conflict, for example because two of them define the
+    same name, the group is divided where they do.
     """
     root = tree.root.resolve()
     first = group[0]
     if len(group) == 1:
         return run_clang_tidy(root, first.path, first.arguments, first.folder)
     with as_one_file(group) as together:
-        end = conflict_in(group, together)
-        if end is None:
-            return run_clang_tidy(root, together, first.arguments, first.folder,
+        problems = run_clang_tidy(root, together, first.arguments, first.folder,
                                   ["--header-filter=/(lib|daemon|tests|bench)/.*[.][ch]pp$",
                                    "--checks=-bugprone-suspicious-include"])
+    errors = [problem for problem in problems if COMPILER_ERROR in problem]
+    if not errors:
+        return problems
+    end = conflict_in(group, errors)
     return tidy_group(tree, group[:end]) + tidy_group(tree, group[end:])
 
 
-def conflict_in(group, together):
+def conflict_in(group, errors):
     """Returns the index of the first unit that does not compile together with the units before it.
 
-    Returns None if all units compile together. They may not, because units can define the same names.
-    If the error is not in the source of a later unit, returns the middle of the group. Compiling the
-    group takes a fraction of the time of clang-tidy.
+    If the first error is not in the source of a later unit, returns the middle of the group.
     """
-    first = group[0]
-    done = subprocess.run(
-        ["clang++-14", *first.arguments, "-Wno-everything", "-fno-color-diagnostics",
-         "-Wfatal-errors", "-fsyntax-only", str(together)],
-        cwd=first.folder, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return None
-    names = {str(unit.path): index for index, unit in enumerate(group)}
-    found = [names[path] for path in ERROR.findall(done.stderr) if names.get(path)]
-    return found[0] if found else len(group) // 2
+    name = errors[0].split(":", 1)[0]
+    index = next((index for index, unit in enumerate(group) if unit.name == name), 0)
+    return index or len(group) // 2

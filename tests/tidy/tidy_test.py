@@ -354,8 +354,9 @@ class Clang(Planted):
                           "readability-function-size")
 
     def test_a_function_that_is_too_complex(self):
-        found = self.tidied("int f(int x) {\n" + "if (x > 0) {\n" * 3 + "x -= x > 1 ? 1 : 2;\n" * 6 +
-                            "}\n" * 3 + "return x;\n}\n")
+        nested = "if (x > 0) {\nif (x > 1) {\nif (x > 2) {\n"
+        found = self.tidied("int f(int x) {\n" + nested + "x -= x > 3 ? 1 : 2;\n" * 6 + "}\n" * 3 +
+                            "return x;\n}\n")
         self.assert_found(found, "readability-function-cognitive-complexity")
         self.assertNotIn("note:", found[0])
 

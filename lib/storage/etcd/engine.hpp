@@ -44,6 +44,7 @@ public:
         std::function<void()> on_deferred_left;
     };
 
+    // NOLINTNEXTLINE(readability-function-size): each parameter becomes a member
     EtcdEngine(Client& client, Layout layout, Leadership& leadership, Copy& copy, Upkeep& upkeep,
                Measurements& measurements, Settings settings)
         : client_(client),

@@ -53,7 +53,7 @@ Result<std::optional<WatchResponse>> GrpcWatch::next(std::chrono::milliseconds t
         bool ok = false;
         switch (queue_.AsyncNext(&tag, &ok, for_grpc(until))) {
             case grpc::CompletionQueue::GOT_EVENT:
-                if (auto changes = advance(ok)) return std::optional(std::move(*changes));
+                if (auto changes = advance(ok)) return changes;
                 break;
             case grpc::CompletionQueue::TIMEOUT:
                 if (until == deadline) return std::optional<WatchResponse>();
