@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "child.hpp"
@@ -17,6 +18,27 @@ namespace rocklock::bench {
 namespace {
 
 constexpr std::size_t locks_per_session = 1000;
+// An idle store writes its records to files after a second. This takes less than another second.
+constexpr std::chrono::milliseconds idle_time{2500};
+
+std::string word_of(End end) {
+    switch (end) {
+        case End::closed:
+            return "closed";
+        case End::killed:
+            return "killed";
+        case End::killed_when_idle:
+            return "idle";
+    }
+    return {};
+}
+
+End end_of(std::string_view word) {
+    for (const End end : {End::closed, End::killed}) {
+        if (word == word_of(end)) return end;
+    }
+    return End::killed_when_idle;
+}
 
 Database open_store(const std::string& folder) {
     DatabaseOptions options;
@@ -41,6 +63,7 @@ int child_fill(const std::string& folder, std::size_t first, std::size_t locks, 
     Database database = open_store(folder);
     hold_locks(database, first, locks, false);
     if (end == End::closed) must(database.close(), "close");
+    if (end == End::killed_when_idle) std::this_thread::sleep_for(idle_time);
     send_to_parent({0});
     if (end == End::closed) return 0;
     ::kill(::getpid(), SIGKILL);
@@ -91,10 +114,8 @@ double measure_memory(const std::string& folder, std::size_t locks, bool flat, R
 }
 
 void fill_store(const std::string& folder, std::size_t first, std::size_t locks, End end) {
-    const bool killed = end == End::killed;
-    run_child_process({"fill", folder, std::to_string(locks), killed ? "killed" : "closed",
-                       std::to_string(first)},
-                      killed);
+    run_child_process({"fill", folder, std::to_string(locks), word_of(end), std::to_string(first)},
+                      end != End::closed);
 }
 
 double measure_first_grant(const std::string& folder) {
@@ -119,7 +140,7 @@ int run_child(int argc, char** argv) {
                             with_ids ? RequestIds::with : RequestIds::without);
     }
     const std::size_t first = argc > 6 ? std::strtoull(argv[6], nullptr, 10) : 0;
-    return child_fill(folder, first, locks, how == "killed" ? End::killed : End::closed);
+    return child_fill(folder, first, locks, end_of(how));
 }
 
 }  // namespace rocklock::bench

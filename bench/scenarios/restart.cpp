@@ -69,13 +69,16 @@ void report_large(Setting& setting, const std::vector<Sample>& killed, double by
 void measure(Setting& setting, std::size_t locks) {
     const LeftStore closed(setting, 0, locks, End::closed);
     const LeftStore killed(setting, 0, locks, End::killed);
+    const LeftStore idle(setting, 0, locks, End::killed_when_idle);
     LeftRedis redis(setting, locks);
     const double ours_each = measure_memory(setting.folder() + "/memory", locks, true);
     setting.point("memory", "Rocklock embedded", std::to_string(locks), {ours_each});
     std::vector<Contender> contenders = {
         {"Rocklock embedded, closed before", [&] { return closed.open_embedded(); }},
         {"Rocklock embedded, killed before", [&] { return killed.open_embedded(); }},
-        {"Rocklock daemon, killed before", [&] { return killed.start_daemon(); }}};
+        {"Rocklock daemon, killed before", [&] { return killed.start_daemon(); }},
+        {"Rocklock embedded, killed when idle", [&] { return idle.open_embedded(); }},
+        {"Rocklock daemon, killed when idle", [&] { return idle.start_daemon(); }}};
     if (redis.why_not().empty()) {
         setting.point("memory", "Redis", std::to_string(locks), {redis.bytes_each()});
         contenders.push_back({"Redis, from its RDB file", [&] { return redis.start_again(); }});
@@ -109,7 +112,8 @@ void run(Setting& setting) {
 Scenario restart() {
     return {"restart",
             "Opening a store with very many held locks",
-            "A store with a number of held locks is closed, or its process is killed. Then the "
+            "A store with a number of held locks is closed, or its process is killed: directly "
+            "after the last lock was acquired, or, \"when idle\", 2.5 seconds later. Then the "
             "store is opened again, and a free name is locked. For the daemon and Redis, the time "
             "begins when the program is started. For an embedded store, it begins with the call "
             "that opens the store. Redis loads the same number of keys from its RDB file, and its "

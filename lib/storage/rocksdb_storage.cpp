@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@
 #include "storage/disk_use.hpp"
 #include "storage/files/store_directory.hpp"
 #include "storage/group_commit.hpp"
+#include "storage/idle_flush.hpp"
 #include "storage/recent_versions.hpp"
 #include "storage/rocksdb_copy.hpp"
 #include "storage/rocksdb_database.hpp"
@@ -41,10 +43,16 @@ namespace {
 
 using std::chrono::steady_clock;
 
+// The records of an idle store are written to table files if they take at least this much memory.
+constexpr std::uint64_t min_idle_flush = 512U << 10;
+// The free space of the file system below which they are not.
+constexpr std::uint64_t min_free_space = 64U << 20;
+
 class RocksdbEngine final : public Engine {
 public:
-    RocksdbEngine(const RocksdbDatabase& database, StoreDirectory& directory, SpaceReserve& reserve)
-        : database_(database), directory_(directory), reserve_(reserve) {}
+    RocksdbEngine(const RocksdbDatabase& database, StoreDirectory& directory, SpaceReserve& reserve,
+                  IdleFlush& idle)
+        : database_(database), directory_(directory), reserve_(reserve), idle_(idle) {}
 
     Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) override {
         if (const auto* known = known_.find(family, key)) return *known;
@@ -87,6 +95,7 @@ public:
             return to_error(status);
         }
         database_.completed(options.sync);
+        idle_.wrote();
         kill_point(KillPoint::after_write);
         note(batches);
         return sync && apart ? this->sync() : Result<void>();
@@ -124,6 +133,7 @@ private:
     const RocksdbDatabase& database_;
     StoreDirectory& directory_;
     SpaceReserve& reserve_;
+    IdleFlush& idle_;
     rocksdb::WriteBatch group_;
     rocksdb::PinnableSlice value_;
     RecentVersions known_;
@@ -189,6 +199,10 @@ private:
     Result<void> check_kind() const;
     Result<void> write_first_meta();
     Result<bool> is_empty() const;
+    void flush_when_idle();
+    rocksdb::Status flush() const {
+        return database_->Flush(rocksdb::FlushOptions(), database_.families());
+    }
     Error not_ours() const;
 
     Clock& clock_;
@@ -200,7 +214,8 @@ private:
     std::unique_ptr<StoreDirectory> directory_;
     SpaceReserve reserve_{directory_->path()};
     RocksdbDatabase database_{reserve_};
-    RocksdbEngine engine_{database_, *directory_, reserve_};
+    IdleFlush idle_{[this] { flush_when_idle(); }};
+    RocksdbEngine engine_{database_, *directory_, reserve_, idle_};
     GroupCommit group_;
     RocksdbReader reader_{database_, group_};
     DiskUse disk_use_;
@@ -225,6 +240,7 @@ Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
     }
     directory_->keep();
     reserve_.start(options);
+    idle_.start();
     return {};
 }
 
@@ -322,9 +338,27 @@ Result<void> RocksdbStorage::verify() const {
 Result<void> RocksdbStorage::close() {
     if (fork_check_.in_child()) return not_ours();
     if (read_only_) return {};
+    idle_.stop();
     if (auto drained = group_.close(); !drained) return drained;
-    const auto flushed = database_->Flush(rocksdb::FlushOptions(), database_.families());
+    const auto flushed = flush();
     return flushed.ok() ? Result<void>() : Result<void>(to_error(flushed));
+}
+
+// A flush that fails because the disk is full would fail the store, so it is left to RocksDB, which
+// flushes when it has to.
+void RocksdbStorage::flush_when_idle() {
+    if (failure() || !accepts_growth()) return;
+    std::uint64_t bytes = 0;
+    for (auto* const family : database_.families()) {
+        std::uint64_t part = 0;
+        database_->GetIntProperty(family, rocksdb::DB::Properties::kCurSizeAllMemTables, &part);
+        bytes += part;
+    }
+    if (bytes < min_idle_flush) return;
+    const auto space = reserve_.space();
+    if (!space || space->free_bytes < min_free_space) return;
+    // After an error, RocksDB refuses the next write with this error.
+    std::ignore = flush();
 }
 
 Error RocksdbStorage::not_ours() const { return opened_before_fork(opened_by_); }

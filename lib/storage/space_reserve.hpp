@@ -71,6 +71,8 @@ public:
     void take_back(std::uint64_t size);
     bool accepts_growth() const { return !low_.load(std::memory_order_relaxed); }
     Error refusal() const;
+    // Returns the space of the file system now, or nullopt if it cannot be determined.
+    std::optional<FileSystemSpace> space() const;
     // Returns nullopt if there is no reserve.
     std::optional<SpaceReserveState> state() const;
     // Called after a write has failed. Deletes the file, so that there is enough space to open the
@@ -85,7 +87,6 @@ public:
     static constexpr std::chrono::milliseconds recheck_period{100};
 
 private:
-    std::optional<FileSystemSpace> space() const;
     void check_before_write(std::chrono::steady_clock::time_point now);
     // Determines the state for a thread that is about to write.
     void judge_for_writer() ROCKLOCK_EXCLUDES(mutex_);

@@ -245,6 +245,20 @@ BOOST_AUTO_TEST_CASE(is_refused_to_a_child_that_inherited_it) {
     storage->commit(put("a", "4")).value();
 }
 
+// The threads of the store wait for condition variables, and do not exist in the child.
+BOOST_AUTO_TEST_CASE(with_a_reserve_can_be_destroyed_by_a_child_that_inherited_it) {
+    RocksdbOptions options;
+    options.reserve_bytes = 1U << 20;
+    auto storage = open_rocksdb_storage(path, clock, options).value();
+    storage->commit(put("a", "1")).value();
+    const int status = in_child([&] {
+        storage.reset();
+        return 0;
+    });
+    BOOST_TEST(status == 0);
+    storage->commit(put("a", "2")).value();
+}
+
 BOOST_AUTO_TEST_CASE(is_not_kept_locked_by_a_child_that_outlives_its_owner) {
     int born[2];
     int leave[2];

@@ -1,0 +1,68 @@
+// Calls a function when a store has not been written for a while. The function writes the records
+// of the store that are only in memory and in the log to table files.
+//
+//                  wrote()
+//     resting ─────────────────► watching: looks after each quiet time whether the store
+//        ▲                          │       was written meanwhile
+//        └─────── flush() ◄─────────┘ it was not
+//
+// RocksDB itself writes the records only when they fill the write buffer. Until then, they take
+// memory, and an open after a crash has to read them from the log.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "base/fork.hpp"
+#include "base/mutex.hpp"
+
+namespace rocklock {
+
+// Threads:  one at a time calls start(), stop() and the destructor; wrote() may be called meanwhile
+//           by another one.
+// Lifetime: in a forked child of the process, only the destructor may be called, and it has no
+//           effect.
+class IdleFlush {
+public:
+    static constexpr std::chrono::milliseconds default_quiet_time{1000};
+
+    // `flush` is called on a thread of this object.
+    explicit IdleFlush(std::function<void()> flush,
+                       std::chrono::milliseconds quiet_time = default_quiet_time)
+        : flush_(std::move(flush)), quiet_time_(quiet_time) {}
+    IdleFlush(const IdleFlush&) = delete;
+    IdleFlush& operator=(const IdleFlush&) = delete;
+    ~IdleFlush() { stop(); }
+
+    void start();
+    // Waits until a running call of `flush` has returned. There are no further calls.
+    void stop();
+
+    // Must be called after each write to the store, by one thread at a time.
+    void wrote() {
+        writes_.store(writes_.load(std::memory_order_relaxed) + 1);
+        if (!watching_.load()) watch();
+    }
+
+private:
+    void watch() ROCKLOCK_EXCLUDES(mutex_);
+    void run() ROCKLOCK_EXCLUDES(mutex_);
+
+    const std::function<void()> flush_;
+    const std::chrono::milliseconds quiet_time_;
+    ForkCheck fork_check_;
+    // The number of writes.
+    std::atomic<std::uint64_t> writes_{0};
+    // Changed only with the mutex held.
+    std::atomic<bool> watching_{false};
+    Mutex mutex_;
+    CondVar changed_;
+    bool stopping_ ROCKLOCK_GUARDED_BY(mutex_) = false;
+    std::thread thread_;
+};
+
+}  // namespace rocklock
