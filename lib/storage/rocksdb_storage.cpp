@@ -147,6 +147,8 @@ public:
           is_copy_(is_copy),
           directory_(std::move(directory)),
           group_(engine_, clock, false) {}
+    // The thread of idle_ uses the other members.
+    ~RocksdbStorage() override { idle_.stop(); }
 
     // Must be called first. Errors: as open_rocksdb_storage().
     Result<void> open(const RocksdbOptions& options);
