@@ -18,8 +18,8 @@ namespace rocklock::bench {
 namespace {
 
 constexpr std::size_t locks_per_session = 1000;
-// An idle store writes its records to files after a second. This takes less than another second.
-constexpr std::chrono::milliseconds idle_time{2500};
+// An idle store begins to write its records to files after at most two seconds.
+constexpr std::chrono::seconds idle_time{4};
 
 std::string word_of(End end) {
     switch (end) {

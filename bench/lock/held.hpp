@@ -25,8 +25,8 @@ void hold_locks(Database& database, std::size_t first, std::size_t locks, bool f
 // How a process that has filled a store ends: it closes the store, or is killed directly after the
 // last acquire, or is killed when the store has been idle for a while.
 enum class End { closed, killed, killed_when_idle };
-// Fills a store with `locks` locks in a child process, which then ends as `end` says. The names are
-// numbered from `first`.
+// Fills a store with `locks` locks in a child process, which then ends as `end` specifies. The
+// names are numbered from `first`.
 void fill_store(const std::string& folder, std::size_t first, std::size_t locks, End end);
 // Opens the store in a child process, which ends without closing the store. Returns the seconds
 // from the open to the first grant.

@@ -113,7 +113,7 @@ Scenario restart() {
     return {"restart",
             "Opening a store with very many held locks",
             "A store with a number of held locks is closed, or its process is killed: directly "
-            "after the last lock was acquired, or, \"when idle\", 2.5 seconds later. Then the "
+            "after the last lock was acquired, or, \"when idle\", four seconds later. Then the "
             "store is opened again, and a free name is locked. For the daemon and Redis, the time "
             "begins when the program is started. For an embedded store, it begins with the call "
             "that opens the store. Redis loads the same number of keys from its RDB file, and its "

@@ -1,5 +1,7 @@
 #include "storage/idle_flush.hpp"
 
+#include <memory>
+
 namespace rocklock {
 
 void IdleFlush::start() {
@@ -8,9 +10,10 @@ void IdleFlush::start() {
 
 void IdleFlush::stop() {
     if (!thread_.joinable()) return;
-    // The thread does not exist in a child of the process.
+    // The thread does not exist in a child of the process, where another thread can have its
+    // handle.
     if (fork_check_.in_child()) {
-        thread_.detach();
+        std::construct_at(&thread_);
         return;
     }
     {
@@ -40,8 +43,9 @@ void IdleFlush::run() {
         if (changed_.wait_for(mutex_, quiet_time_)) continue;
         if (writes_.load() != seen) continue;
         watching_.store(false);
-        // A write that did not see the change must not be missed. It may belong to this flush, and
-        // is then flushed twice.
+        // If a concurrent wrote() has read watching_ before this store, it does not call watch(),
+        // and its write is found here. If it has read watching_ afterwards, it calls watch(), and
+        // flush_ may be called once more than necessary.
         if (writes_.load() != seen) {
             watching_.store(true);
             continue;

@@ -1,8 +1,9 @@
-// Calls a function when a store has not been written for a while. The function writes the records
-// of the store that are only in memory and in the log to table files.
+// Calls a function when a store has not been written for a while: between one and two quiet times
+// after the last write. The function writes the records of the store that are only in memory and in
+// the log to table files.
 //
 //                  wrote()
-//     resting ─────────────────► watching: looks after each quiet time whether the store
+//     resting ─────────────────► watching: checks after each quiet time whether the store
 //        ▲                          │       was written meanwhile
 //        └─────── flush() ◄─────────┘ it was not
 //
@@ -22,8 +23,9 @@
 
 namespace rocklock {
 
-// Threads:  one at a time calls start(), stop() and the destructor; wrote() may be called meanwhile
-//           by another one.
+// Threads:  one thread at a time may call start(), stop() or the destructor. Another thread may
+// call
+//           wrote() at the same time.
 // Lifetime: in a forked child of the process, only the destructor may be called, and it has no
 //           effect.
 class IdleFlush {

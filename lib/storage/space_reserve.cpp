@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <tuple>
 
 #include "base/assert.hpp"
@@ -66,9 +67,10 @@ std::optional<FileSystemSpace> file_system_space(const std::string& path) {
 
 SpaceReserve::~SpaceReserve() {
     if (!thread_.joinable()) return;
-    // The thread does not exist in a child of the process.
+    // The thread does not exist in a child of the process, where another thread can have its
+    // handle.
     if (fork_check_.in_child()) {
-        thread_.detach();
+        std::construct_at(&thread_);
         return;
     }
     {

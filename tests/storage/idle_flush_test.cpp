@@ -1,6 +1,7 @@
 // When the records of an idle store are written to table files.
 #include "storage/idle_flush.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds quiet_time{20};
 constexpr milliseconds never = std::chrono::hours{1};
 constexpr seconds patience{60};
+constexpr std::uint64_t gb = 1U << 30;
 
 // Counts the flushes of an IdleFlush.
 class Flushes {
@@ -68,6 +70,14 @@ std::size_t table_files(const TemporaryDirectory& directory) {
         if (entry.path().extension() == ".sst") ++count;
     }
     return count;
+}
+
+bool has_table_files_soon(const TemporaryDirectory& directory) {
+    const auto end = steady_clock::now() + patience;
+    while (table_files(directory) == 0 && steady_clock::now() < end) {
+        std::this_thread::sleep_for(milliseconds{10});
+    }
+    return table_files(directory) > 0;
 }
 
 std::unique_ptr<Storage> open(const TemporaryDirectory& directory,
@@ -124,15 +134,20 @@ BOOST_AUTO_TEST_CASE(does_not_flush_without_writes_or_before_the_quiet_time) {
     BOOST_TEST(written.flushes.count() == 0U);
 }
 
+// The second write of each round comes at about the time of the decision about the first one.
 BOOST_AUTO_TEST_CASE(does_not_miss_writes_that_race_with_its_decision) {
-    Flushing store(milliseconds{1});
-    store.idle.start();
-    for (std::size_t i = 0; i < 300; ++i) {
-        const std::size_t before = store.flushes.count();
-        store.idle.wrote();
-        BOOST_REQUIRE(store.flushes.await(before + 1));
-        // The next write comes at a random time of the next wait.
-        std::this_thread::sleep_for(std::chrono::microseconds{i * 37 % 1500});
+    std::atomic<std::size_t> written{0};
+    std::atomic<std::size_t> flushed{0};
+    IdleFlush idle([&] { flushed = written.load(); }, milliseconds{1});
+    idle.start();
+    for (std::size_t i = 1; i <= 300; ++i) {
+        idle.wrote();
+        std::this_thread::sleep_for(std::chrono::microseconds{900 + i * 37 % 1200});
+        written = i;
+        idle.wrote();
+        const auto end = steady_clock::now() + patience;
+        while (flushed != i && steady_clock::now() < end) std::this_thread::yield();
+        BOOST_REQUIRE(flushed == i);
     }
 }
 
@@ -165,11 +180,7 @@ BOOST_AUTO_TEST_CASE(writes_its_records_to_table_files) {
     {
         const auto storage = open(directory);
         put(*storage, 0, 3000);
-        const auto end = steady_clock::now() + patience;
-        while (table_files(directory) == 0 && steady_clock::now() < end) {
-            std::this_thread::sleep_for(milliseconds{10});
-        }
-        BOOST_TEST(table_files(directory) > 0U);
+        BOOST_TEST(has_table_files_soon(directory));
         put(*storage, 3000, 1);
         // The storage is destroyed without close(), as by a crash.
     }
@@ -181,26 +192,35 @@ BOOST_AUTO_TEST_CASE(writes_its_records_to_table_files) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(keeps_few_records_in_memory) {
+// A store that is written later must have flushed before the others are checked.
+BOOST_AUTO_TEST_CASE(keeps_few_records_in_memory_and_does_not_flush_while_little_space_is_free) {
+    const TemporaryDirectory few_directory;
+    const auto few = open(few_directory);
+    put(*few, 0, 10);
+
+    const TemporaryDirectory full_directory;
+    RocksdbOptions options;
+    options.file_system_space = [] { return FileSystemSpace{8 * gb, gb / 32}; };
+    const auto full = open(full_directory, options);
+    put(*full, 0, 3000);
+
+    // More space is free than above, but not enough for the reserve.
+    const TemporaryDirectory low_directory;
+    options.reserve_bytes = gb / 8;
+    options.file_system_space = [] { return FileSystemSpace{8 * gb, gb / 10}; };
+    const auto low = open(low_directory, options);
+    put(*low, 0, 3000);
+    BOOST_TEST(full->accepts_growth());
+    BOOST_TEST(!low->accepts_growth());
+
     const TemporaryDirectory directory;
     const auto storage = open(directory);
-    put(*storage, 0, 10);
-    std::this_thread::sleep_for(2 * IdleFlush::default_quiet_time);
-    BOOST_TEST(table_files(directory) == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(keeps_its_records_in_memory_while_little_space_is_free) {
-    for (const std::uint64_t reserve : {0U, 16U << 20}) {
-        const TemporaryDirectory directory;
-        RocksdbOptions options;
-        options.reserve_bytes = reserve;
-        options.file_system_space = [] { return FileSystemSpace{1U << 30, 4U << 20}; };
-        const auto storage = open(directory, options);
-        BOOST_TEST(storage->accepts_growth() == (reserve == 0));
-        put(*storage, 0, 3000);
-        std::this_thread::sleep_for(2 * IdleFlush::default_quiet_time);
-        BOOST_TEST(table_files(directory) == 0U);
-    }
+    put(*storage, 0, 3000);
+    BOOST_TEST(has_table_files_soon(directory));
+    std::this_thread::sleep_for(IdleFlush::default_quiet_time);
+    BOOST_TEST(table_files(few_directory) == 0U);
+    BOOST_TEST(table_files(full_directory) == 0U);
+    BOOST_TEST(table_files(low_directory) == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

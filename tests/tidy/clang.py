@@ -27,6 +27,8 @@ LARGEST_GROUP = 16
 # takes a third of the time that Debian's takes.
 INSTALLED = Path(__file__).resolve().parent / "installed/clang_tidy/data/bin/clang-tidy"
 CLANG_TIDY = str(INSTALLED) if INSTALLED.exists() else "clang-tidy-14"
+# Changes with the version of the installed program.
+VERSION = INSTALLED.parents[3] / "requirements.txt"
 WARNING = re.compile(r"^(/\S+?|\S+?):(\d+):\d+: (?:warning|error): .*\[.*\]$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 UNITY = re.compile(r"-unity\d+\.cpp$")
@@ -206,7 +208,8 @@ def check_clang_tidy_of_tests_and_benchmarks(tree):
 
 
 def clang_tidy_verdicts(tree, folders):
-    return verdicts(tree, CLANG_TIDY, folders, lambda group: tidy_group(tree, group),
+    tool = VERSION.read_text(encoding="utf-8") if INSTALLED.exists() else CLANG_TIDY
+    return verdicts(tree, tool, folders, lambda group: tidy_group(tree, group),
                     configurations=[".clang-tidy", "tests/.clang-tidy"])
 
 
@@ -244,8 +247,8 @@ def tidy_group(tree, group):
 def conflict_in(group, errors):
     """Returns the index of the first unit that does not compile together with the units before it.
 
-    If the first error is not in the source of a later unit, returns the middle of the group.
+    If there is no error in the source of a later unit, returns the middle of the group.
     """
-    name = errors[0].split(":", 1)[0]
-    index = next((index for index, unit in enumerate(group) if unit.name == name), 0)
-    return index or len(group) // 2
+    names = {error.split(":", 1)[0] for error in errors}
+    indexes = [index for index, unit in enumerate(group) if index > 0 and unit.name in names]
+    return indexes[0] if indexes else len(group) // 2
