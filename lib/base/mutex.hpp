@@ -11,7 +11,9 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <tuple>
 
 #include "base/fork.hpp"
 
@@ -90,16 +92,16 @@ private:
 // it at the fork. The destructor of std::condition_variable would wait for this thread.
 class CondVar {
 public:
-    CondVar() : condition_() {}
+    CondVar() = default;
     CondVar(const CondVar&) = delete;
     CondVar& operator=(const CondVar&) = delete;
     ~CondVar() {
-        if (!fork_check_.in_child()) condition_.~condition_variable();
+        if (fork_check_.in_child()) std::ignore = condition_.release();
     }
 
     void wait(Mutex& mutex) ROCKLOCK_REQUIRES(mutex) {
         std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-        condition_.wait(lock);
+        condition_->wait(lock);
         lock.release();
     }
 
@@ -108,19 +110,18 @@ public:
     bool wait_for(Mutex& mutex, std::chrono::duration<Rep, Period> duration)
         ROCKLOCK_REQUIRES(mutex) {
         std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-        const auto status = condition_.wait_for(lock, duration);
+        const auto status = condition_->wait_for(lock, duration);
         lock.release();
         return status == std::cv_status::no_timeout;
     }
 
-    void notify_one() noexcept { condition_.notify_one(); }
-    void notify_all() noexcept { condition_.notify_all(); }
+    void notify_one() noexcept { condition_->notify_one(); }
+    void notify_all() noexcept { condition_->notify_all(); }
 
 private:
     ForkCheck fork_check_;
-    union {
-        std::condition_variable condition_;
-    };
+    std::unique_ptr<std::condition_variable> condition_ =
+        std::make_unique<std::condition_variable>();
 };
 
 }  // namespace rocklock

@@ -389,7 +389,7 @@ class Clang(Planted):
         self.assert_found(self.tidied('#include "lock/b.hpp"\n'), "lib/lock/b.hpp")
 
     def test_a_guarded_member_touched_without_its_mutex(self):
-        for name in ("mutex.hpp", "assert.hpp"):
+        for name in ("mutex.hpp", "fork.hpp", "mutant.hpp", "assert.hpp"):
             shutil.copy(REPOSITORY / "lib/base" / name, self.root / "lib/base" / name)
         good = ('#include "base/mutex.hpp"\nnamespace rocklock {\nclass Counter {\npublic:\n'
                 "    int count() {\n        HOLD\n        return count_;\n    }\n\nprivate:\n"
