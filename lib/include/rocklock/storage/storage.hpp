@@ -373,7 +373,8 @@ struct RocksdbOptions {
     std::uint64_t reserve_bytes = 0;
     // Called on a thread of the store after Storage::accepts_growth() has changed.
     std::function<void(const SpaceReserveState&)> on_space_changed;
-    // For tests: returns the space of the file system. If empty, the operating system is asked.
+    // For tests: returns the space of the file system. If empty, the operating system is asked. May
+    // be called by several threads at the same time.
     std::function<std::optional<FileSystemSpace>()> file_system_space;
 };
 
