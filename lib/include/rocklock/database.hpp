@@ -39,7 +39,8 @@ struct DatabaseOptions {
     // Whether the database has background threads. If false, the caller must call Database::tick(),
     // which renews sessions, ends sessions whose lease has expired, and refuses requests whose wait
     // timeout has passed. Use false for simulations, and in programs that manage all their threads
-    // themselves.
+    // themselves. A store on disk has a thread in any case, which writes files while the store is
+    // idle.
     bool background = true;
     // The maximum number of events that are kept in memory for LockService::watch(). With 0, no
     // events are kept and watch() fails.
