@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -21,23 +23,13 @@ constexpr std::size_t locks_per_session = 1000;
 // An idle store begins to write its records to files after at most two seconds.
 constexpr std::chrono::seconds idle_time{4};
 
-std::string word_of(End end) {
-    switch (end) {
-        case End::closed:
-            return "closed";
-        case End::killed:
-            return "killed";
-        case End::killed_when_idle:
-            return "idle";
-    }
-    return {};
-}
+// The values of End, as words for a child process.
+constexpr std::array<std::string_view, 3> end_words{"closed", "killed", "idle"};
+
+std::string word_of(End end) { return std::string(end_words.at(static_cast<std::size_t>(end))); }
 
 End end_of(std::string_view word) {
-    for (const End end : {End::closed, End::killed}) {
-        if (word == word_of(end)) return end;
-    }
-    return End::killed_when_idle;
+    return static_cast<End>(std::ranges::find(end_words, word) - end_words.begin());
 }
 
 Database open_store(const std::string& folder) {

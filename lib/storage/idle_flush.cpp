@@ -1,27 +1,19 @@
 #include "storage/idle_flush.hpp"
 
-#include <memory>
-
 namespace rocklock {
 
 void IdleFlush::start() {
-    thread_ = std::thread([this] { run(); });
+    thread_.start([this] { run(); });
 }
 
 void IdleFlush::stop() {
-    if (!thread_.joinable()) return;
-    // The thread does not exist in a child of the process, where another thread can have its
-    // handle.
-    if (fork_check_.in_child()) {
-        std::construct_at(&thread_);
-        return;
-    }
-    {
-        const MutexLock lock(mutex_);
-        stopping_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
+    thread_.stop([this] {
+        {
+            const MutexLock lock(mutex_);
+            stopping_ = true;
+        }
+        changed_.notify_all();
+    });
 }
 
 void IdleFlush::watch() {

@@ -15,19 +15,17 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <thread>
 #include <utility>
 
-#include "base/fork.hpp"
 #include "base/mutex.hpp"
+#include "storage/store_thread.hpp"
 
 namespace rocklock {
 
-// Threads:  one thread at a time may call start(), stop() or the destructor. Another thread may
-// call
-//           wrote() at the same time.
-// Lifetime: in a forked child of the process, only the destructor may be called, and it has no
-//           effect.
+// Threads:  one thread at a time may call start(), stop() or the destructor. Other threads may
+//           call wrote() at the same time.
+// Lifetime: in a forked child of the process, only stop() and the destructor may be called, and
+//           they have no effect.
 class IdleFlush {
 public:
     static constexpr std::chrono::milliseconds default_quiet_time{1000};
@@ -56,7 +54,6 @@ private:
 
     const std::function<void()> flush_;
     const std::chrono::milliseconds quiet_time_;
-    ForkCheck fork_check_;
     // The number of writes.
     std::atomic<std::uint64_t> writes_{0};
     // Changed only with the mutex held.
@@ -64,7 +61,7 @@ private:
     Mutex mutex_;
     CondVar changed_;
     bool stopping_ ROCKLOCK_GUARDED_BY(mutex_) = false;
-    std::thread thread_;
+    StoreThread thread_;
 };
 
 }  // namespace rocklock

@@ -45,7 +45,7 @@ using std::chrono::steady_clock;
 
 // The records of an idle store are written to table files if they take at least this much memory.
 constexpr std::uint64_t min_idle_flush = 512U << 10;
-// The free space of the file system below which they are not.
+// They are not written if the file system has less free space.
 constexpr std::uint64_t min_free_space = 64U << 20;
 
 class RocksdbEngine final : public Engine {
@@ -346,8 +346,8 @@ Result<void> RocksdbStorage::close() {
     return flushed.ok() ? Result<void>() : Result<void>(to_error(flushed));
 }
 
-// A flush that fails because the disk is full would fail the store, so it is left to RocksDB, which
-// flushes when it has to.
+// Does nothing if little space is free: a flush that fails because the disk is full would fail the
+// store.
 void RocksdbStorage::flush_when_idle() {
     if (failure() || !accepts_growth()) return;
     std::uint64_t bytes = 0;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <tuple>
 
 #include "base/assert.hpp"
@@ -66,19 +65,13 @@ std::optional<FileSystemSpace> file_system_space(const std::string& path) {
 }
 
 SpaceReserve::~SpaceReserve() {
-    if (!thread_.joinable()) return;
-    // The thread does not exist in a child of the process, where another thread can have its
-    // handle.
-    if (fork_check_.in_child()) {
-        std::construct_at(&thread_);
-        return;
-    }
-    {
-        const MutexLock lock(mutex_);
-        stopping_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
+    thread_.stop([this] {
+        {
+            const MutexLock lock(mutex_);
+            stopping_ = true;
+        }
+        changed_.notify_all();
+    });
 }
 
 std::optional<FileSystemSpace> SpaceReserve::space() const {
@@ -107,7 +100,7 @@ void SpaceReserve::set_bytes(std::uint64_t bytes) {
     without_file_ = false;
     if (bytes == 0) remove_file();
     judge(true);
-    if (bytes != 0 && !thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (bytes != 0 && !thread_.started()) thread_.start([this] { run(); });
     changed_.notify_all();
 }
 

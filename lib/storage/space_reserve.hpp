@@ -25,12 +25,11 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include <rocklock/storage/storage.hpp>
 
-#include "base/fork.hpp"
 #include "base/mutex.hpp"
+#include "storage/store_thread.hpp"
 
 namespace rocklock {
 
@@ -100,7 +99,6 @@ private:
 
     const std::string directory_;
     const std::string path_;
-    ForkCheck fork_check_;
     std::function<void(const SpaceReserveState&)> on_changed_;
     std::function<std::optional<FileSystemSpace>()> given_space_;
     std::atomic<bool> low_{false};
@@ -122,7 +120,7 @@ private:
     // The state for which on_changed_ was called last.
     bool reported_low_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     bool stopping_ ROCKLOCK_GUARDED_BY(mutex_) = false;
-    std::thread thread_;
+    StoreThread thread_;
 };
 
 }  // namespace rocklock

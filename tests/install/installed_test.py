@@ -44,7 +44,7 @@ def output(*command, **options):
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
 
 
-def plain(version):
+def unmarked(version):
     """Returns the version without the mark of a build that contains mutants, as in continuous integration."""
     return version.strip().removesuffix(" (mutants)")
 
@@ -82,7 +82,7 @@ class Installed(unittest.TestCase):
         flags = self.pkg_config("--cflags", "--libs").split()
         libraries = self.pkg_config("--variable=libdir").strip()
         ran = output(str(self.build(*flags)), env={"LD_LIBRARY_PATH": libraries})
-        self.assertEqual(plain(ran), self.pkg_config("--modversion").strip())
+        self.assertEqual(unmarked(ran), self.pkg_config("--modversion").strip())
 
     def test_the_example_of_the_readme_builds_and_runs(self):
         readme = pathlib.Path(os.environ["ROCKLOCK_SOURCE_ROOT"], "README.md").read_text(encoding="utf-8")
@@ -158,7 +158,7 @@ class Installed(unittest.TestCase):
             "-lrocklock", "-l:librocklock.a").split()
         program = self.build(*flags)
         self.assertNotIn("librocklock", output("ldd", str(program)))
-        self.assertEqual(plain(output(str(program))), self.pkg_config("--modversion").strip())
+        self.assertEqual(unmarked(output(str(program))), self.pkg_config("--modversion").strip())
 
     def test_units_are_clean(self):
         if not shutil.which("systemd-analyze"):
@@ -203,7 +203,7 @@ class Installed(unittest.TestCase):
         self.assertIn("rocklock run", page.read_text(encoding="utf-8").replace("\\-", "-"))
         program = next(path for path in self.place.rglob("bin/rocklock"))
         version = self.pkg_config("--modversion").strip()
-        self.assertEqual(plain(output(str(program), "version")), f"rocklock {version}")
+        self.assertEqual(unmarked(output(str(program), "version")), f"rocklock {version}")
         for shell, name, folder in (("bash", "rocklock.bash", "completions"), ("zsh", "_rocklock", "site-functions"),
                                     ("fish", "rocklock.fish", "vendor_completions.d")):
             script = self.installed(name)
