@@ -86,14 +86,14 @@ Result<LockGate::WriteTerms> ManagerGate::check_write(const LockProof* proof,
     }
     if (proof == nullptr) return manager_.lock_missing(resource);
     LostHolder lost;
-    const auto fence = manager_.fence({proof->session, proof->token, resource}, &lost);
+    auto fence = manager_.fence({proof->session, proof->token, resource}, &lost);
     if (!fence) {
         drafts_of = {std::move(lost.principal), lost.uid};
         return Error(fence.error());
     }
     return WriteTerms{{Family::locks, records::grant_key(fence->grant), fence->version},
                       fence->until,
-                      fence->principal,
+                      std::move(fence->principal),
                       proof->session,
                       fence->grant,
                       fence->downgrades};

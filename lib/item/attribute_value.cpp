@@ -196,6 +196,15 @@ AttributeMap::AttributeMap(std::initializer_list<Attribute> attributes)
     : AttributeMap(std::vector<Attribute>(attributes)) {}
 
 const AttributeValue* AttributeMap::find(std::string_view name) const noexcept {
+    // Comparing for equality first compares the sizes, which takes less time than a binary search
+    // if there are few attributes.
+    constexpr std::size_t few = 16;
+    if (attributes_.size() <= few) {
+        for (const Attribute& attribute : attributes_) {
+            if (attribute.name == name) return &attribute.value;
+        }
+        return nullptr;
+    }
     const auto found = std::lower_bound(attributes_.begin(), attributes_.end(), name, named_before);
     if (found == attributes_.end() || found->name != name) return nullptr;
     return &found->value;

@@ -104,8 +104,8 @@ Result<Fence> LockManager::fence(const FenceRequest& request, LostHolder* drafts
             core_->check_time(core_->clock.now().boot, after);
             const Instant now = core_->view_time();
             auto fence = core_->table.fence(request, now);
-            if (const auto* granted = std::get_if<Fence>(&fence)) {
-                found = *granted;
+            if (auto* granted = std::get_if<Fence>(&fence)) {
+                found = std::move(*granted);
                 stalled = core_->stalls.stalled() && found->until <= core_->clock.now().boot;
             } else {
                 none = std::get<NoFence>(std::move(fence));
@@ -116,7 +116,7 @@ Result<Fence> LockManager::fence(const FenceRequest& request, LostHolder* drafts
             }
         }
         core_->finish(after);
-        if (found && !stalled) return *found;
+        if (found && !stalled) return *std::move(found);
         if (!found) break;
         std::this_thread::sleep_for(stall_pause);
     }

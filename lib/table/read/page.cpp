@@ -153,7 +153,7 @@ Result<Page> PageReader::read(const RowRange& range) {
         }
         const bool full = is_full();
         if (full && only_counts_) {
-            stored = decode_stored(cursor->value());
+            stored = decode_without_last_write(cursor->value());
             if (!stored) return std::move(stored).error();
         }
         if (full) page_.last_key = key_of(*plan_.schema, plan_.index, stored->item);
@@ -169,7 +169,7 @@ Result<Page> PageReader::read(const RowRange& range) {
 }
 
 Result<StoredItem> PageReader::decode(std::string_view row) const {
-    return only_counts_ ? measure_stored(row) : decode_stored(row);
+    return only_counts_ ? measure_stored(row) : decode_without_last_write(row);
 }
 
 bool PageReader::is_full() const {
@@ -197,7 +197,7 @@ Result<void> PageReader::fetch(Item& item) {
                                              plan_.schema->name +
                                              " has an entry whose item does not exist");
     }
-    auto stored = decode_stored(std::string_view(**value));
+    auto stored = decode_without_last_write(**value);
     if (!stored) return std::move(stored).error();
     item = std::move(stored->item);
     fetched_bytes_ += stored->bytes;
@@ -255,7 +255,8 @@ std::optional<Error> check_read_paths(const PagePlan& plan) {
 }
 
 StartKeyFault check_start_key(const PagePlan& plan, const AttributeMap& start) {
-    std::vector<KeyAttribute> parts = plan.schema->key.list();
+    const auto key = plan.schema->key.list();
+    std::vector<KeyAttribute> parts(key.begin(), key.end());
     if (plan.index) {
         for (const KeyAttribute& part : plan.index->key.list()) {
             if (!plan.schema->key.has(part.name)) parts.push_back(part);

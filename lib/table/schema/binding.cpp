@@ -12,6 +12,20 @@
 namespace rocklock::table {
 namespace {
 
+constexpr std::size_t usual_name_bytes = 63;
+
+void append_text_of_key(std::string& out, const AttributeValue& value) {
+    if (const auto* text = value.get_if<std::string>()) {
+        out += *text;
+    } else if (const auto* number = value.get_if<Number>()) {
+        out += number->to_string();
+    } else {
+        const std::string& bytes = value.get_if<Binary>()->bytes;
+        out +=
+            base64url_encode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    }
+}
+
 Error bad_template(std::string_view text, const std::string& why) {
     return validation_error("The template of resources \"" + std::string(text) + "\" " + why);
 }
@@ -19,10 +33,9 @@ Error bad_template(std::string_view text, const std::string& why) {
 }  // namespace
 
 std::string text_of_key(const AttributeValue& value) {
-    if (const auto* text = value.get_if<std::string>()) return *text;
-    if (const auto* number = value.get_if<Number>()) return number->to_string();
-    const std::string& bytes = value.get_if<Binary>()->bytes;
-    return base64url_encode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    std::string text;
+    append_text_of_key(text, value);
+    return text;
 }
 
 Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const KeyParts& key) {
@@ -61,8 +74,13 @@ Result<ResourceTemplate> ResourceTemplate::parse(std::string_view text, const Ke
 
 std::string ResourceTemplate::resource_of(const AttributeMap& item) const {
     std::string name;
+    name.reserve(usual_name_bytes);
     for (const Part& part : parts_) {
-        name += part.is_attribute ? text_of_key(*item.find(part.text)) : part.text;
+        if (part.is_attribute) {
+            append_text_of_key(name, *item.find(part.text));
+        } else {
+            name += part.text;
+        }
     }
     return name;
 }

@@ -15,6 +15,7 @@ static_assert(writer_mark > item_format);
 
 // Most keys of rows have at most this number of bytes.
 constexpr std::size_t usual_key_bytes = 64;
+constexpr std::size_t usual_row_bytes = 256;
 
 const AttributeValue& part_of(const Item& item, const AttributeDefinition& part) {
     const auto* value = item.find(part.name);
@@ -22,9 +23,12 @@ const AttributeValue& part_of(const Item& item, const AttributeDefinition& part)
     return *value;
 }
 
+enum class LastWriteNeeded { yes, no };
+
 // `read_item` reads the encoded item into an Item, and returns its size.
 template <typename ReadItem>
-Result<StoredItem> read_stored(std::string_view value, const ReadItem& read_item) {
+Result<StoredItem> read_stored(std::string_view value, LastWriteNeeded last_write,
+                               const ReadItem& read_item) {
     if (value.size() < sizeof(std::uint64_t)) {
         return Error(ErrorCode::corrupt, "a stored item is shorter than its version");
     }
@@ -35,8 +39,10 @@ Result<StoredItem> read_stored(std::string_view value, const ReadItem& read_item
         const auto at = reader.u64();
         const auto by = reader.string();
         if (!by) return Error(ErrorCode::corrupt, "the writer of a stored item is damaged");
-        const std::chrono::milliseconds since_1970{static_cast<std::int64_t>(*at)};
-        stored.last_write = LastWrite{std::string(*by), WallTime(since_1970)};
+        if (last_write == LastWriteNeeded::yes) {
+            const std::chrono::milliseconds since_1970{static_cast<std::int64_t>(*at)};
+            stored.last_write = LastWrite{std::string(*by), WallTime(since_1970)};
+        }
         rest = reader.rest();
     }
     const auto bytes = read_item(rest, stored.item);
@@ -90,6 +96,7 @@ std::string encode_stored(std::uint64_t version, const Item& item) {
 std::string encode_stored(const Stamp& stamp, const Item& item) {
     ROCKLOCK_ASSERT(!stamp.last_write || stamp.version != 0);
     std::string value;
+    value.reserve(usual_row_bytes);
     append_u64(value, stamp.version);
     if (stamp.last_write) {
         append_u8(value, writer_mark);
@@ -102,12 +109,17 @@ std::string encode_stored(const Stamp& stamp, const Item& item) {
 }
 
 Result<StoredItem> decode_stored(std::string_view value) {
-    return read_stored(value,
+    return read_stored(value, LastWriteNeeded::yes,
+                       [](std::string_view bytes, Item& item) { return decode_item(bytes, item); });
+}
+
+Result<StoredItem> decode_without_last_write(std::string_view value) {
+    return read_stored(value, LastWriteNeeded::no,
                        [](std::string_view bytes, Item& item) { return decode_item(bytes, item); });
 }
 
 Result<StoredItem> measure_stored(std::string_view value) {
-    return read_stored(value,
+    return read_stored(value, LastWriteNeeded::yes,
                        [](std::string_view bytes, Item& /*item*/) { return measure_item(bytes); });
 }
 

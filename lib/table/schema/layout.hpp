@@ -57,6 +57,8 @@ std::string encode_stored(std::uint64_t version, const Item& item);
 std::string encode_stored(const Stamp& stamp, const Item& item);
 // Errors: corrupt, newer_format
 Result<StoredItem> decode_stored(std::string_view value);
+// As decode_stored(), but leaves last_write empty, which takes less time.
+Result<StoredItem> decode_without_last_write(std::string_view value);
 // As decode_stored(), but leaves the item empty. `bytes` is set.
 Result<StoredItem> measure_stored(std::string_view value);
 Result<std::optional<StoredItem>> decode_stored(const std::optional<std::string>& value);

@@ -39,12 +39,6 @@ void copy_key(const KeyParts& parts, const Item& item, AttributeMap& key) {
 
 }  // namespace
 
-std::vector<KeyAttribute> KeyParts::list() const {
-    std::vector<KeyAttribute> parts{hash_attribute()};
-    if (range) parts.push_back(*range_attribute());
-    return parts;
-}
-
 const IndexSchema* Schema::index(std::string_view index_name) const {
     const auto found = std::find_if(indexes.begin(), indexes.end(), [&](const IndexSchema& index) {
         return index.name == index_name;

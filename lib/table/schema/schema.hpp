@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/container/static_vector.hpp>
+
 #include <rocklock/identity.hpp>
 #include <rocklock/items/table_schema.hpp>
 #include <rocklock/result.hpp>
@@ -35,7 +37,11 @@ struct KeyParts {
         return KeyAttribute{range->name, range->type, KeyRole::range};
     }
     // Returns one or two attributes.
-    std::vector<KeyAttribute> list() const;
+    boost::container::static_vector<KeyAttribute, 2> list() const {
+        boost::container::static_vector<KeyAttribute, 2> parts{hash_attribute()};
+        if (range) parts.push_back(*range_attribute());
+        return parts;
+    }
     expression::KeySchema schema() const { return {hash_attribute(), range_attribute()}; }
     bool has(std::string_view attribute) const {
         return hash.name == attribute || (range && range->name == attribute);

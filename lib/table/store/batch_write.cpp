@@ -90,7 +90,9 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
     std::optional<Error> refused;
     const auto decide = [&]() -> Result<Decision> {
         refused.reset();
-        if (auto bound = bind(); !bound) return std::move(bound).error();
+        if (!is_bound(*writes, catalog_)) {
+            if (auto bound = bind(); !bound) return std::move(bound).error();
+        }
         const auto snapshot = storage_.snapshot();
         const auto version = versions_.next();
         if (!version) return Error(version.error());

@@ -272,7 +272,9 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     MultiWrite& writes = transaction.writes;
     transaction.cancelled.reset();
     transaction.replayed.reset();
-    if (auto bound = bind_all(writes, catalog_); !bound) return std::move(bound).error();
+    if (!is_bound(writes, catalog_)) {
+        if (auto bound = bind_all(writes, catalog_); !bound) return std::move(bound).error();
+    }
     auto checks = begin_checks(options_.gate, transaction.actions);
     const auto snapshot = storage_.snapshot();
     Batch token;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/assert.hpp"
 #include "base/mutant.hpp"
@@ -142,6 +142,7 @@ std::vector<std::string> MultiWrite::rows() const {
 
 Result<MultiWrite> read_writes(const std::vector<WriteItem>& requests) {
     MultiWrite writes;
+    writes.reads.reserve(requests.size());
     for (const WriteItem& request : requests) {
         auto read = read_write(request);
         if (!read) return std::move(read).error();
@@ -159,6 +160,7 @@ std::optional<Error> check_transaction_size(std::size_t bytes) {
 
 Result<void> find_tables(MultiWrite& writes, const Catalog& catalog) {
     writes.schemas.clear();
+    writes.schemas.reserve(writes.reads.size());
     for (const ReadWrite& read : writes.reads) {
         auto schema = catalog.find(read.request->table);
         if (!schema) return no_such_resource();
@@ -167,27 +169,42 @@ Result<void> find_tables(MultiWrite& writes, const Catalog& catalog) {
     return {};
 }
 
-std::optional<Error> check_together(const MultiWrite& writes, std::string_view twice) {
+bool is_bound(const MultiWrite& writes, const Catalog& catalog) {
+    return writes.plans.size() == writes.reads.size() &&
+           std::all_of(writes.plans.begin(), writes.plans.end(), [&](const PlannedWrite& plan) {
+               return catalog.find(plan.read->request->table) == plan.schema;
+           });
+}
+
+std::optional<Error> check_together(MultiWrite& writes, std::string_view twice) {
     ROCKLOCK_ASSERT(writes.schemas.size() == writes.reads.size());
-    std::set<std::string> rows;
+    // Not appended one by one, which would move the strings to which `ordered` refers.
+    writes.row_keys.assign(writes.reads.size(), {});
+    std::vector<std::string_view> ordered;
+    ordered.reserve(writes.reads.size());
     for (std::size_t i = 0; i < writes.reads.size(); ++i) {
         const WriteItem& request = *writes.reads[i].request;
         const Schema& schema = *writes.schemas[i];
         if (auto error = check_writable(schema, request)) return error;
         if (auto error = check_empty_keys(schema, request)) return error;
         if (!has_key(schema, request.item)) continue;
-        if (!rows.insert(row_key(schema, nullptr, request.item)).second) {
-            return validation_error(std::string(twice));
-        }
+        writes.row_keys[i] = row_key(schema, nullptr, request.item);
+        const std::string_view key = writes.row_keys[i];
+        const auto at = std::lower_bound(ordered.begin(), ordered.end(), key);
+        if (at != ordered.end() && *at == key) return validation_error(std::string(twice));
+        ordered.insert(at, key);
     }
     return std::nullopt;
 }
 
 Result<void> bind_writes(MultiWrite& writes, std::size_t& at) {
     ROCKLOCK_ASSERT(writes.schemas.size() == writes.reads.size());
+    ROCKLOCK_ASSERT(writes.row_keys.size() == writes.reads.size());
     writes.plans.clear();
+    writes.plans.reserve(writes.reads.size());
     for (at = 0; at < writes.reads.size(); ++at) {
-        auto plan = bind_write(writes.reads[at], writes.schemas[at]);
+        auto plan =
+            bind_write(writes.reads[at], writes.schemas[at], std::move(writes.row_keys[at]));
         if (!plan) return std::move(plan).error();
         writes.plans.push_back(*std::move(plan));
     }
@@ -196,7 +213,11 @@ Result<void> bind_writes(MultiWrite& writes, std::size_t& at) {
 
 Result<DecidedWrites> decide_writes(const MultiWrite& writes, const WriteMoment& moment) {
     ROCKLOCK_ASSERT(writes.plans.size() == writes.reads.size() && moment.version != 0);
+    const std::size_t count = writes.plans.size();
     DecidedWrites all;
+    all.answers.reserve(count);
+    all.reasons.reserve(count);
+    all.found.reserve(count);
     moment.after.begin();
     for (const PlannedWrite& plan : writes.plans) {
         all.reasons.emplace_back();

@@ -32,6 +32,8 @@ Error cancelled(Reasons reasons);
 struct MultiWrite {
     std::vector<ReadWrite> reads;
     std::vector<SchemaPointer> schemas;
+    // The storage keys of the items, for bind_writes(). Empty for a request without a complete key.
+    std::vector<std::string> row_keys;
     std::vector<PlannedWrite> plans;
 
     std::vector<std::string> rows() const;
@@ -58,11 +60,15 @@ Result<void> find_tables(MultiWrite& writes, const Catalog& catalog);
 //
 // In a transaction, by contrast, an error of bind_write(), of the lock check or of decide_write()
 // is the reason of one action.
-std::optional<Error> check_together(const MultiWrite& writes, std::string_view twice);
+std::optional<Error> check_together(MultiWrite& writes, std::string_view twice);
 
-// Calls bind_write() for each write. Stops at the first error, and sets `at` to the index of this
-// write. Errors: those of bind_write().
+// Calls bind_write() for each write, after check_together(). Stops at the first error, and sets
+// `at` to the index of this write. Errors: those of bind_write().
 Result<void> bind_writes(MultiWrite& writes, std::size_t& at);
+
+// Returns whether bind_writes() has succeeded and the definitions of the tables have not changed
+// since.
+bool is_bound(const MultiWrite& writes, const Catalog& catalog);
 
 struct DecidedWrites {
     Decision decision;

@@ -146,7 +146,7 @@ Result<ReadWrite> read_write(const WriteItem& request) {
     return ReadWrite{&request, *std::move(read)};
 }
 
-Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema) {
+Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema, std::string row) {
     ROCKLOCK_ASSERT(read.request != nullptr && schema != nullptr);
     if (auto error = check_writable(*schema, *read.request)) return *std::move(error);
     if (auto checked = check_key_of(*schema, *read.request); !checked) {
@@ -157,7 +157,7 @@ Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema) {
             return *std::move(error);
         }
     }
-    std::string row = row_key(*schema, nullptr, read.request->item);
+    if (row.empty()) row = row_key(*schema, nullptr, read.request->item);
     ROCKLOCK_ASSERT(!schema->is_system() || read.request->kind == Kind::check);
     return PlannedWrite{&read, std::move(schema), std::move(row)};
 }

@@ -45,11 +45,13 @@ struct PlannedWrite {
     std::string row;
 };
 
+// `row` is the storage key of the item if the caller knows it, and otherwise empty.
+//
 // Errors: invalid_argument  the table is a system table that does not allow the request (see
 //                           check_writable()); the key, or an index key of a put item, does not
 //                           match its schema; or the update changes a key attribute or an element
 //                           inside the key attribute of an index
-Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema);
+Result<PlannedWrite> bind_write(const ReadWrite& read, SchemaPointer schema, std::string row = {});
 
 // Decodes the stored value of the current item; nullopt if there is none. If the write depends only
 // on the existence, the version and the size of the current item, leaves the Item empty, which
