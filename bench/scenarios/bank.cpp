@@ -15,7 +15,7 @@ const std::string locked = "locked";
 const std::string versioned = "versioned";
 constexpr std::int64_t first_balance = 1000;
 
-AttributeMap key_of(std::size_t account) {
+AttributeMap account_key(std::size_t account) {
     AttributeMap key;
     key.set("account", "account-" + std::to_string(account));
     return key;
@@ -48,7 +48,7 @@ Transfer draw(Worker& worker, std::size_t among) {
 }
 
 Item read(ChangeSet& changes, std::size_t account) {
-    auto item = must(changes.get(versioned, key_of(account)), "read an account");
+    auto item = must(changes.get(versioned, account_key(account)), "read an account");
     if (!item) give_up("read an account", "there is none");
     return *std::move(item);
 }
@@ -84,7 +84,7 @@ void Bank::create(const std::string& table) {
         for (std::size_t k = i; k < std::min(i + batch_size, accounts_); ++k) {
             WriteItem put;
             put.table = table;
-            put.item = key_of(k);
+            put.item = account_key(k);
             put.item.set("balance", Number(first_balance));
             batch.writes.push_back(std::move(put));
         }
@@ -122,7 +122,7 @@ void Bank::transfer_under_locks(Worker& worker, std::size_t among,
     for (const auto account : {wanted.from, wanted.to}) {
         ItemToLock item;
         item.table = locked;
-        item.key = key_of(account);
+        item.key = account_key(account);
         request.items.push_back(std::move(item));
     }
     AcquireOptions options;
@@ -142,7 +142,7 @@ void Bank::audit(const std::string& table) {
     for (std::size_t i = 0; i < accounts_; ++i) {
         GetItem request;
         request.table = table;
-        request.key = key_of(i);
+        request.key = account_key(i);
         const auto answer = must(tables_.get_item(request), "audit an account");
         if (!answer.item) give_up("audit an account", "there is none");
         sum += balance_of(*answer.item);

@@ -81,7 +81,7 @@ Contender of_many(Database& database, const std::string& name, std::size_t count
             }};
 }
 
-void run(Setting& setting) {
+void run_coarse(Setting& setting) {
     Database database = setting.open(Store::durable);
     const std::vector<std::pair<std::string, Take>> ways = {
         {"one lock for the order", take_root},
@@ -125,7 +125,7 @@ Scenario coarse() {
           Scale::log, "more"},
          {"late", "Sixteen editors: wait before an edit, 99th percentile", x, Scale::log,
           "microseconds", Scale::log, "less"}},
-        run};
+        run_coarse};
 }
 
 }  // namespace rocklock::bench

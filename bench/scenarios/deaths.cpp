@@ -14,10 +14,9 @@
 namespace rocklock::bench {
 namespace {
 
-constexpr std::size_t clients = 16;
-constexpr std::size_t resources = 16;
+constexpr std::size_t mortal_resources = 16;
 constexpr std::chrono::milliseconds lease{300};
-constexpr std::chrono::microseconds held{1000};
+constexpr std::chrono::microseconds hold_time{1000};
 
 // A client with its own connection and session. It abandons both as a killed process does.
 class Mortal {
@@ -31,7 +30,7 @@ public:
         AcquireOptions options;
         options.patience = no_limit;
         Guard guard = must(session_.acquire(resource, options), "acquire");
-        hold(held);
+        hold(hold_time);
         if (!dies) {
             must(guard.release(), "release");
             return;
@@ -75,19 +74,19 @@ Contender of_mortals(const std::string& socket, const std::string& name, Bound b
                 const std::string prefix = "round-" + std::to_string(++rounds) + "/";
                 std::vector<std::unique_ptr<Mortal>> mortals;
                 std::vector<std::mt19937_64> random;
-                for (std::size_t i = 0; i < clients; ++i) {
+                for (std::size_t i = 0; i < usual_clients; ++i) {
                     mortals.push_back(std::make_unique<Mortal>(socket, bound));
                     random.emplace_back(i + 1);
                 }
-                return work_without(clients, duration, [&](std::size_t thread) {
-                    const auto resource = random[thread]() % resources;
+                return work_without(usual_clients, duration, [&](std::size_t thread) {
+                    const auto resource = random[thread]() % mortal_resources;
                     mortals[thread]->take_and_release(prefix + std::to_string(resource),
                                                       random[thread]() % 100 < deaths);
                 });
             }};
 }
 
-void run(Setting& setting) {
+void run_deaths(Setting& setting) {
     const Server* const daemon = setting.server("Rocklock, written");
     if (daemon == nullptr) give_up("start the daemon", "it cannot be started");
     const auto duration = setting.few(std::chrono::milliseconds{1000}, setting.duration());
@@ -121,7 +120,7 @@ Scenario deaths() {
           Scale::linear, "times held, a second", Scale::log, "more"},
          {"late", "Time from the request to the end of the work, 99th percentile", x, Scale::linear,
           "microseconds", Scale::log, "less"}},
-        run};
+        run_deaths};
 }
 
 }  // namespace rocklock::bench

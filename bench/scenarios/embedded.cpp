@@ -9,10 +9,6 @@
 namespace rocklock::bench {
 namespace {
 
-std::string threads_of(std::size_t count) {
-    return std::to_string(count) + (count == 1 ? " thread" : " threads");
-}
-
 void compare_on_disk(Setting& setting, Store store, std::size_t threads, double target) {
     static const PairSizes sizes = measure_pair_sizes();
     const bool durable = store == Store::durable;

@@ -241,7 +241,7 @@ void measure(Setting& setting, std::size_t count, std::size_t rounds, Speed& spe
     setting.progress(x);
 }
 
-void run(Setting& setting) {
+void run_ends(Setting& setting) {
     Speed speed;
     measure(setting, setting.few<std::size_t>(10'000, 1'000), setting.rounds(), speed);
     if (setting.quick()) return;
@@ -264,7 +264,7 @@ Scenario ends() {
               "leases that end at once", Scale::log, "milliseconds", Scale::log, "less"},
              {"ended", "Leases that are cleaned up", "leases that end at once", Scale::log,
               "leases a second", Scale::log, "more"}},
-            run};
+            run_ends};
 }
 
 }  // namespace rocklock::bench

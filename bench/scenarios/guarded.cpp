@@ -18,10 +18,6 @@ Contender of_calls(GuardedTables& tables, const std::string& name, std::size_t t
             }};
 }
 
-std::string threads_of(std::size_t count) {
-    return std::to_string(count) + (count == 1 ? " thread" : " threads");
-}
-
 void measure_writes(Setting& setting, Durability durability, std::size_t threads) {
     GuardedTables tables(setting.folder(), durability, threads);
     const std::string where =
@@ -80,7 +76,7 @@ void measure_reads(Setting& setting, std::size_t threads) {
     }
 }
 
-void run(Setting& setting) {
+void run_guarded(Setting& setting) {
     for (const auto durability : {Durability::written, Durability::durable}) {
         for (const std::size_t threads : setting.some<std::size_t>({1, 16})) {
             measure_writes(setting, durability, threads);
@@ -107,7 +103,7 @@ Scenario guarded() {
               Scale::words, "commits a second", Scale::log, "more"},
              {"reads", "Plain reads of a table", "kind of read and number of threads", Scale::words,
               "reads a second", Scale::log, "more"}},
-            run};
+            run_guarded};
 }
 
 }  // namespace rocklock::bench

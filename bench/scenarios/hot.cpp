@@ -7,7 +7,7 @@
 namespace rocklock::bench {
 namespace {
 
-constexpr std::size_t compared_at = 16;
+constexpr std::size_t hot_compared_at = 16;
 
 void measure(Setting& setting, Store store, const std::vector<std::string>& others,
              const std::string& against, double target) {
@@ -28,7 +28,7 @@ void measure(Setting& setting, Store store, const std::vector<std::string>& othe
                                              {chart + "-late", one_of_a_hundred_of},
                                              {chart + "-fair", fairness_of}},
                                             kind);
-        if (clients != compared_at) continue;
+        if (clients != hot_compared_at) continue;
         for (std::size_t i = 0; i < contenders.size(); ++i) {
             if (contenders[i].name != against) continue;
             setting.compare(

@@ -15,7 +15,7 @@ namespace rocklock::bench {
 namespace {
 
 constexpr std::size_t compared_at = 16;
-constexpr std::size_t max_clients = 64;
+constexpr std::size_t max_table_clients = 64;
 constexpr std::size_t page_bytes = 1'000'000;
 constexpr int pages_per_round = 50;
 constexpr double page_target_ms = 2;
@@ -83,7 +83,7 @@ public:
         const auto connect = connection_of(*server);
         // `pair` creates and deletes its own items, so it needs no items in the table.
         const std::size_t filled =
-            work == TableWork::pair ? 1 : setting_.few(max_clients, compared_at);
+            work == TableWork::pair ? 1 : setting_.few(max_table_clients, compared_at);
         if (filled_.insert(name).second) fill_table(connect, filled);
         if (warm_.emplace(name, work).second) {
             const auto time = setting_.few(std::chrono::milliseconds{3000}, setting_.duration());

@@ -25,6 +25,10 @@ void check(const rocksdb::Status& status) {
 
 }  // namespace
 
+std::string threads_of(std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " thread" : " threads");
+}
+
 void add_clients(std::vector<Contender>& contenders, Setting& setting, const std::string& name,
                  const Locking& locking) {
     const bool ours = name.starts_with("Rocklock");

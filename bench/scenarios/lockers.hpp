@@ -28,6 +28,9 @@ struct Locking {
     Speech speech = Speech::its_own;
 };
 
+// Returns "1 thread" or "N threads".
+std::string threads_of(std::size_t count);
+
 // Adds a contender with clients of the server `name`, if the server can be started. One thread
 // drives all clients. If the server is Rocklock and cannot be started, ends the program.
 void add_clients(std::vector<Contender>& contenders, Setting& setting, const std::string& name,

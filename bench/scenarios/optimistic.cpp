@@ -50,7 +50,7 @@ void report_crossing(Setting& setting, const std::string& what, const std::vecto
     setting.row(row);
 }
 
-void run(Setting& setting) {
+void run_optimistic(Setting& setting) {
     Database database = setting.open(Store::durable);
     const auto accounts = setting.few<std::size_t>(10'000, 100);
     Bank bank(database, accounts);
@@ -108,7 +108,7 @@ Scenario optimistic() {
               Scale::log, "microseconds", Scale::log, "less"},
              {"wasted", "Transfers that were repeated because an account had changed", x,
               Scale::log, "percent of all attempts", Scale::linear, "less"}},
-            run};
+            run_optimistic};
 }
 
 }  // namespace rocklock::bench

@@ -7,22 +7,21 @@
 namespace rocklock::bench {
 namespace {
 
-constexpr std::size_t clients = 16;
 // The duration of the work under the lock, for readers and writers.
-constexpr std::chrono::microseconds held{1000};
+constexpr std::chrono::microseconds read_or_write_takes{1000};
 
 enum class How : std::uint8_t { read_and_write, write_only };
 
 Contender of_readers(Database& database, const std::string& name, How how, std::size_t reads,
                      std::chrono::milliseconds duration) {
     return {name, [&database, how, reads, duration] {
-                return work(database, clients, duration, [=](Worker& worker) {
+                return work(database, usual_clients, duration, [=](Worker& worker) {
                     const bool reader = worker.below(100) < reads;
                     const bool shared = reader && how == How::read_and_write;
                     const Guard guard = take(
                         worker, {{.resource = "prices", .mode = shared ? Mode::read : Mode::write}},
                         reader ? worker.other_waits : worker.waits);
-                    hold(held);
+                    hold(read_or_write_takes);
                     ++worker.done;
                 });
             }};
@@ -30,7 +29,7 @@ Contender of_readers(Database& database, const std::string& name, How how, std::
 
 double reader_of(const Sample& sample) { return sample.other_waits.quantile_us(0.99); }
 
-void run(Setting& setting) {
+void run_readers_and_writers(Setting& setting) {
     Database durable = setting.open(Store::durable);
     Database daemon = setting.connect(Store::durable);
     const Server* const server = setting.server("Rocklock, durable");
@@ -65,7 +64,7 @@ Scenario readers_and_writers() {
           Scale::log, "less"},
          {"reader", "Time that readers wait, 99th percentile", x, Scale::linear, "microseconds",
           Scale::log, "less"}},
-        run,
+        run_readers_and_writers,
         "writers",
         "readers"};
 }

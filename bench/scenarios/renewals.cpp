@@ -174,7 +174,7 @@ void measure(Setting& setting, Deployment deployment, const std::vector<std::siz
     }
 }
 
-void run(Setting& setting) {
+void run_renewals(Setting& setting) {
     const auto counts =
         setting.few<std::vector<std::size_t>>({1, 1'000, 10'000, 100'000}, {1, 100});
     measure(setting, {"embedded, written", setting.open(Store::written)}, counts);
@@ -224,7 +224,7 @@ Scenario renewals() {
           "microseconds", Scale::log, "less"},
          {"late", "Time to acquire while these sessions are renewed, 99th percentile", x,
           Scale::log, "microseconds", Scale::log, "less"}},
-        run};
+        run_renewals};
 }
 
 }  // namespace rocklock::bench

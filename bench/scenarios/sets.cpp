@@ -10,12 +10,11 @@
 namespace rocklock::bench {
 namespace {
 
-constexpr std::size_t clients = 16;
-constexpr std::size_t resources = 64;
+constexpr std::size_t accounts = 64;
 
-std::vector<std::string> draw(Worker& worker, std::size_t size) {
+std::vector<std::string> draw_accounts(Worker& worker, std::size_t size) {
     std::set<std::size_t> numbers;
-    while (numbers.size() < size) numbers.insert(worker.below(resources));
+    while (numbers.size() < size) numbers.insert(worker.below(accounts));
     std::vector<std::string> names;
     for (const auto number : numbers) names.push_back("account/" + std::to_string(100 + number));
     return names;
@@ -23,7 +22,7 @@ std::vector<std::string> draw(Worker& worker, std::size_t size) {
 
 void as_one(Worker& worker, std::size_t size) {
     std::vector<LockRequest> locks;
-    for (auto& name : draw(worker, size)) locks.push_back({.resource = std::move(name)});
+    for (auto& name : draw_accounts(worker, size)) locks.push_back({.resource = std::move(name)});
     const Guard guard = take(worker, std::move(locks), worker.waits);
     ++worker.done;
 }
@@ -33,7 +32,7 @@ void in_order(Worker& worker, std::size_t size) {
     std::vector<Guard> guards;
     const auto start = std::chrono::steady_clock::now();
     Latencies each;
-    for (auto& name : draw(worker, size)) {
+    for (auto& name : draw_accounts(worker, size)) {
         guards.push_back(take(worker, {{.resource = std::move(name)}}, each));
     }
     worker.waits.record(std::chrono::steady_clock::now() - start);
@@ -43,7 +42,7 @@ void in_order(Worker& worker, std::size_t size) {
 // Acquires the resources one by one in random order. A request that would close a cycle is refused;
 // the worker then releases all its locks and starts again.
 void as_they_come(Worker& worker, std::size_t size) {
-    auto names = draw(worker, size);
+    auto names = draw_accounts(worker, size);
     std::shuffle(names.begin(), names.end(), worker.random);
     AcquireOptions options;
     options.patience = no_limit;
@@ -66,12 +65,12 @@ void as_they_come(Worker& worker, std::size_t size) {
 Contender of_sets(Database& database, const std::string& name, std::size_t size,
                   std::chrono::milliseconds duration, void (*once)(Worker&, std::size_t)) {
     return {name, [=, &database] {
-                return work(database, clients, duration,
+                return work(database, usual_clients, duration,
                             [=](Worker& worker) { once(worker, size); });
             }};
 }
 
-void run(Setting& setting) {
+void run_sets(Setting& setting) {
     Database database = setting.open(Store::durable);
     for (const std::string& size : setting.some<std::string>({"2", "3", "4", "6", "8"})) {
         const auto count = static_cast<std::size_t>(std::stoul(size));
@@ -107,7 +106,7 @@ Scenario sets() {
               "microseconds", Scale::log, "less"},
              {"wasted", "Sets that were repeated because of a deadlock", x, Scale::linear,
               "percent of all attempts", Scale::linear, "less"}},
-            run};
+            run_sets};
 }
 
 }  // namespace rocklock::bench

@@ -7,7 +7,7 @@
 namespace rocklock::bench {
 namespace {
 
-constexpr std::chrono::microseconds edit_takes{2000};
+constexpr std::chrono::microseconds table_edit_takes{2000};
 
 Contender of_editors(Database& database, const std::string& name, Mode targets, std::size_t editors,
                      std::chrono::milliseconds duration) {
@@ -22,13 +22,13 @@ Contender of_editors(Database& database, const std::string& name, Mode targets, 
                         {.resource = "tables/target" + std::to_string((first + 1) % 4),
                          .mode = targets}};
                     const Guard guard = take(worker, std::move(locks), worker.waits);
-                    hold(edit_takes);
+                    hold(table_edit_takes);
                     ++worker.done;
                 });
             }};
 }
 
-void run(Setting& setting) {
+void run_table_edit(Setting& setting) {
     Database database = setting.open(Store::durable);
     for (const std::string& editors : setting.some<std::string>({"2", "4", "8", "16", "32"})) {
         const auto count = static_cast<std::size_t>(std::stoul(editors));
@@ -55,7 +55,7 @@ Scenario table_edit() {
               Scale::log, "edits a second", Scale::log, "more"},
              {"late", "Wait before an edit, 99th percentile", "editors", Scale::log, "microseconds",
               Scale::log, "less"}},
-            run};
+            run_table_edit};
 }
 
 }  // namespace rocklock::bench

@@ -8,7 +8,6 @@
 namespace rocklock::bench {
 namespace {
 
-constexpr std::size_t clients = 16;
 constexpr std::size_t documents = 4;
 constexpr std::chrono::microseconds read_takes{1000};
 constexpr std::chrono::microseconds write_takes{500};
@@ -57,11 +56,11 @@ void as_known(Worker& worker, const std::string& document, bool writes) {
     read_then_convert(worker, document, false);
 }
 
-Contender of_readers(Database& database, const std::string& name, std::size_t writers,
-                     std::chrono::milliseconds duration,
-                     void (*once)(Worker&, const std::string&, bool)) {
+Contender of_upgrading_readers(Database& database, const std::string& name, std::size_t writers,
+                               std::chrono::milliseconds duration,
+                               void (*once)(Worker&, const std::string&, bool)) {
     return {name, [=, &database] {
-                return work(database, clients, duration, [=](Worker& worker) {
+                return work(database, usual_clients, duration, [=](Worker& worker) {
                     const std::string document =
                         "documents/" + std::to_string(worker.below(documents));
                     once(worker, document, worker.below(100) < writers);
@@ -70,13 +69,13 @@ Contender of_readers(Database& database, const std::string& name, std::size_t wr
             }};
 }
 
-void run(Setting& setting) {
+void run_upgrades(Setting& setting) {
     Database database = setting.open(Store::durable);
     for (const std::string& writers :
          setting.some<std::string>({"0", "10", "25", "50", "75", "100"})) {
         const auto share = static_cast<std::size_t>(std::stoul(writers));
         const auto of = [&](const std::string& name, auto* once) {
-            return of_readers(database, name, share, setting.duration(), once);
+            return of_upgrading_readers(database, name, share, setting.duration(), once);
         };
         const auto rounds = setting.measure(
             writers,
@@ -108,7 +107,7 @@ Scenario upgrades() {
               "microseconds", Scale::log, "less"},
              {"wasted", "Upgrades that were repeated because another reader converted first", x,
               Scale::linear, "percent of all attempts", Scale::linear, "less"}},
-            run};
+            run_upgrades};
 }
 
 }  // namespace rocklock::bench

@@ -15,6 +15,9 @@
 
 namespace rocklock::bench {
 
+// The number of clients of the scenarios in which it is constant.
+constexpr std::size_t usual_clients = 16;
+
 // A client and its counters.
 struct Worker {
     std::size_t index = 0;

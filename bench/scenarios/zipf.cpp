@@ -7,13 +7,12 @@
 namespace rocklock::bench {
 namespace {
 
-constexpr std::size_t resources = 10'000;
-constexpr std::size_t clients = 16;
+constexpr std::size_t zipf_resources = 10'000;
 
 Contender of_popular(Database& database, const std::string& name, const Zipf& zipf,
                      std::chrono::milliseconds duration) {
     return {name, [&database, &zipf, duration] {
-                return work(database, clients, duration, [&](Worker& worker) {
+                return work(database, usual_clients, duration, [&](Worker& worker) {
                     Guard guard = take(worker, "stock/" + std::to_string(zipf.draw(worker.random)));
                     must(guard.release(), "release");
                     ++worker.done;
@@ -21,13 +20,13 @@ Contender of_popular(Database& database, const std::string& name, const Zipf& zi
             }};
 }
 
-void run(Setting& setting) {
+void run_zipf(Setting& setting) {
     Database durable = setting.open(Store::durable);
     Database written = setting.open(Store::written);
     Database daemon = setting.connect(Store::durable);
     const Server* const server = setting.server("Rocklock, durable");
     for (const std::string& skew : setting.some<std::string>({"0", "0.5", "0.9", "1.2", "1.5"})) {
-        const Zipf zipf(resources, std::stod(skew));
+        const Zipf zipf(zipf_resources, std::stod(skew));
         setting.measure(
             skew,
             {of_popular(durable, "embedded, durable", zipf, setting.duration()),
@@ -54,7 +53,7 @@ Scenario zipf() {
               "microseconds from asking to holding", Scale::log, "less"},
              {"fair", "Fairness between the clients", x, Scale::linear, "Jain's index: 1 is fair",
               Scale::linear, "more"}},
-            run};
+            run_zipf};
 }
 
 }  // namespace rocklock::bench

@@ -34,7 +34,7 @@ std::string customer_of(std::size_t item) {
     return numbered("customer#%06zu", item / orders_per_customer);
 }
 
-std::string order_of(std::size_t item) { return numbered("order#%08zu", item); }
+std::string order_name(std::size_t item) { return numbered("order#%08zu", item); }
 
 CreateTable definition(const std::string& table) {
     CreateTable request;
@@ -46,7 +46,7 @@ CreateTable definition(const std::string& table) {
 }
 
 Item item_of(std::size_t number, std::size_t bytes) {
-    Item item = key_of(number);
+    Item item = large_table_key(number);
     item.set("total", *Number::parse(numbered("%zu.95", number % 1000)));
     item.set("paid", number % 2 == 0);
     item.set("version", *Number::parse("17"));
@@ -72,14 +72,14 @@ void read_all(TableService& tables, const std::string& table) {
     } while (request.options.start_key);
 }
 
-int child_fill(const std::string& folder, std::size_t items, End end) {
+int child_fill_table(const std::string& folder, std::size_t items, TableEnd end) {
     Database database = open_store(folder);
     TableService& tables = *must(database.tables(), "open the tables");
     const auto start = Steady::now();
     fill(tables, table_name, items, small_item_bytes);
     const double rate = static_cast<double>(items) / seconds_since(start);
     const auto filled = static_cast<double>(resident_bytes());
-    if (end == End::killed) {
+    if (end == TableEnd::killed) {
         send_to_parent({rate, filled, filled});
         ::kill(::getpid(), SIGKILL);
     }
@@ -89,7 +89,7 @@ int child_fill(const std::string& folder, std::size_t items, End end) {
     return 0;
 }
 
-int child_memory(std::size_t items) {
+int child_table_memory(std::size_t items) {
     Database database = must(Database::in_memory(), "open in memory");
     TableService& tables = *must(database.tables(), "open the tables");
     fill(tables, "first", 1000, small_item_bytes);
@@ -100,13 +100,13 @@ int child_memory(std::size_t items) {
     std::_Exit(0);
 }
 
-int child_open(const std::string& folder) {
+int child_open_table(const std::string& folder) {
     const auto start = Steady::now();
     Database database = open_store(folder);
     TableService& tables = *must(database.tables(), "open the tables");
     GetItem request;
     request.table = table_name;
-    request.key = key_of(0);
+    request.key = large_table_key(0);
     if (!must(tables.get_item(request), "get").item) give_up("get", "there is no item");
     send_to_parent({seconds_since(start)});
     std::_Exit(0);
@@ -136,8 +136,8 @@ void fill(TableService& tables, const std::string& table, std::size_t items,
     }
 }
 
-AttributeMap key_of(std::size_t item) {
-    return {{"customer", customer_of(item)}, {"order", order_of(item)}};
+AttributeMap large_table_key(std::size_t item) {
+    return {{"customer", customer_of(item)}, {"order", order_name(item)}};
 }
 
 Page page_from(TableService& tables, const std::string& table, std::size_t item,
@@ -148,13 +148,13 @@ Page page_from(TableService& tables, const std::string& table, std::size_t item,
     auto& placeholders = request.expressions.placeholders;
     placeholders.names.emplace({NamePlaceholder{"#order", "order"}});
     placeholders.values.emplace({ValuePlaceholder{":customer", customer_of(item)},
-                                 ValuePlaceholder{":order", order_of(item)}});
+                                 ValuePlaceholder{":order", order_name(item)}});
     if (limit) request.options.limit = static_cast<std::int64_t>(*limit);
     return must(tables.query(request), "query");
 }
 
-Filled fill_table_store(const std::string& folder, std::size_t items, End end) {
-    const bool killed = end == End::killed;
+Filled fill_table_store(const std::string& folder, std::size_t items, TableEnd end) {
+    const bool killed = end == TableEnd::killed;
     const auto numbers = run_child_process(
         {"fill", folder, std::to_string(items), killed ? "killed" : "closed"}, killed);
     return {numbers[0], numbers[1], numbers[2], bytes_under(folder)};
@@ -170,12 +170,12 @@ double measure_open(const std::string& folder) {
 
 int run_table_child(int argc, char** argv) {
     const std::string_view what = argv[2];
-    if (what == "open") return child_open(argv[3]);
-    if (what == "memory") return child_memory(std::strtoull(argv[3], nullptr, 10));
+    if (what == "open") return child_open_table(argv[3]);
+    if (what == "memory") return child_table_memory(std::strtoull(argv[3], nullptr, 10));
     if (argc < 6) return 2;
     const bool killed = std::string_view(argv[5]) == "killed";
-    return child_fill(argv[3], std::strtoull(argv[4], nullptr, 10),
-                      killed ? End::killed : End::closed);
+    return child_fill_table(argv[3], std::strtoull(argv[4], nullptr, 10),
+                            killed ? TableEnd::killed : TableEnd::closed);
 }
 
 }  // namespace rocklock::bench

@@ -20,7 +20,7 @@ Database open_store(const std::string& folder);
 // DynamoDB counts the size of an item.
 void fill(TableService& tables, const std::string& table, std::size_t items,
           std::size_t item_bytes);
-AttributeMap key_of(std::size_t item);
+AttributeMap large_table_key(std::size_t item);
 // Returns a page of at most 1 MB with orders of one customer. The page begins with the order
 // `item`.
 Page page_from(TableService& tables, const std::string& table, std::size_t item,
@@ -35,9 +35,9 @@ struct Filled {
     // The size on disk after the store was closed.
     double bytes_on_disk = 0;
 };
-enum class End { closed, killed };
+enum class TableEnd { closed, killed };
 // Fills a store in a child process. The store remains in the folder.
-Filled fill_table_store(const std::string& folder, std::size_t items, End end);
+Filled fill_table_store(const std::string& folder, std::size_t items, TableEnd end);
 // Returns the bytes of resident memory per item of a store in memory.
 double measure_memory_item(std::size_t items);
 // Returns the seconds from opening the store in the folder to the first item.

@@ -44,7 +44,7 @@ private:
     void size_rows();
     void page_rows(std::size_t items, std::size_t item_bytes);
     void large_item_rows(const std::string& how, Durability durability);
-    void open_rows(End end, const std::string& how);
+    void open_rows(TableEnd end, const std::string& how);
 
     const CommonOptions options_;
     const std::size_t items_;
@@ -91,9 +91,9 @@ void Bench::size_rows() {
     const std::string items = std::to_string(items_) + " items";
     if (report_.wanted("resident memory, " + items)) {
         const Folder few_folder(options_.directory);
-        const auto few = fill_table_store(few_folder.path(), items_ / 10, End::closed);
+        const auto few = fill_table_store(few_folder.path(), items_ / 10, TableEnd::closed);
         const Folder folder(options_.directory);
-        const auto all = fill_table_store(folder.path(), items_, End::closed);
+        const auto all = fill_table_store(folder.path(), items_, TableEnd::closed);
         const auto megabytes = [](double bytes) { return spread_of({bytes / 1e6}); };
         add("filling in batches of 25, written, " + items, "items/s",
             spread_of({all.items_a_second}));
@@ -145,7 +145,7 @@ void Bench::large_item_rows(const std::string& how, Durability durability) {
     WriteItem put;
     put.table = table;
     const auto item = [](std::size_t count) {
-        Item made = key_of(count % 16);
+        Item made = large_table_key(count % 16);
         made.set("text", std::string(400 * 1024 - 100, 'x'));
         return made;
     };
@@ -156,13 +156,13 @@ void Bench::large_item_rows(const std::string& how, Durability durability) {
     GetItem get;
     get.table = table;
     time_row("item of 400 KB, " + how + ", get", std::nullopt, [&](std::size_t count) {
-        get.key = key_of(count % 16);
+        get.key = large_table_key(count % 16);
         if (!must(tables.get_item(get), "get").item) give_up("get", "there is no item");
     });
     must(database.close(), "close");
 }
 
-void Bench::open_rows(End end, const std::string& how) {
+void Bench::open_rows(TableEnd end, const std::string& how) {
     const std::string name =
         "open, to the first item, " + std::to_string(items_) + " items, " + how;
     if (!report_.wanted(name)) return;
@@ -186,8 +186,8 @@ void Bench::run() {
     page_rows(std::max(items_ / 10, orders_per_customer), 1000);
     large_item_rows("written", Durability::written);
     large_item_rows("durable", Durability::durable);
-    open_rows(End::closed, "after a close");
-    open_rows(End::killed, "after a kill -9");
+    open_rows(TableEnd::closed, "after a close");
+    open_rows(TableEnd::killed, "after a kill -9");
     report_.finish();
 }
 
