@@ -55,6 +55,9 @@ using ChannelNumber = std::uint32_t;
 // The maximum number of bytes that each side of a channel may send before the other side has
 // consumed them.
 inline constexpr std::uint64_t first_credit = 128u << 10;
+// The consumer of a channel grants this many bytes of credit at once, so that small messages need
+// no frames for credit.
+inline constexpr std::uint64_t credit_step = first_credit / 4;
 inline constexpr std::size_t link_frame_head = 9;
 inline constexpr std::size_t max_link_payload = 64u << 10;
 

@@ -19,7 +19,7 @@ namespace {
 constexpr int seconds_to_first_probe = 5;
 constexpr int seconds_between_probes = 3;
 constexpr int probes = 3;
-constexpr int backlog = 1024;
+constexpr int tcp_backlog = 1024;
 constexpr unsigned max_unacknowledged_ms = 15'000;
 
 bool is_loopback(const sockaddr* address) {
@@ -89,7 +89,7 @@ Result<Listener> listen_on_host(const std::string& setting, const HostAndPort& a
     Listener owner(socket, true, text);
     set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
     if (socket < 0 || ::bind(socket, found->ai_addr, found->ai_addrlen) != 0 ||
-        ::listen(socket, backlog) != 0) {
+        ::listen(socket, tcp_backlog) != 0) {
         const bool in_use = errno == EADDRINUSE;
         return Error(
             in_use ? ErrorCode::store_in_use : ErrorCode::io_error,

@@ -16,10 +16,6 @@
 namespace rocklock {
 namespace {
 
-// The manager gets credit for this number of bytes at once, so that small responses need no frames
-// for credit.
-constexpr std::uint64_t credit_step = first_credit / 4;
-
 // After the manager has closed a connection, its client has this time to read the last response.
 constexpr std::chrono::milliseconds max_close_wait{2'000};
 // A client that has not accepted all bytes, and accepts none for this time, is disconnected.

@@ -8,13 +8,6 @@
 #include <utility>
 
 namespace rocklock {
-namespace {
-
-// The relay gets credit for this number of consumed bytes at once, so that small requests need no
-// frames for credit.
-constexpr std::uint64_t credit_step = first_credit / 4;
-
-}  // namespace
 
 // ---- NodeLink ----
 

@@ -18,7 +18,7 @@
 namespace rocklock {
 namespace {
 
-constexpr int backlog = 4096;
+constexpr int socket_backlog = 4096;
 
 Error failed(const std::string& what) {
     const std::string text = what + ": " + std::strerror(errno);
@@ -86,7 +86,7 @@ Result<void> create_listener(int listener, const std::string& path, std::optiona
     ::umask(mask);
     if (bound != 0) return failed("cannot listen on " + path);
     Result<void> done = group ? admit_group(path, *group) : Result<void>();
-    if (done && ::listen(listener, backlog) != 0) done = failed("cannot listen on " + path);
+    if (done && ::listen(listener, socket_backlog) != 0) done = failed("cannot listen on " + path);
     if (!done) ::unlink(path.c_str());
     return done;
 }

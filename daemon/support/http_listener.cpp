@@ -14,7 +14,7 @@
 namespace rocklock {
 namespace {
 
-constexpr int backlog = 4096;
+constexpr int http_backlog = 4096;
 
 struct Address {
     sockaddr_storage bytes{};
@@ -141,7 +141,7 @@ Result<Listener> listen_for_http(const std::string& address, HttpReach reach) {
     if (wanted->bytes.ss_family == AF_INET6) {
         ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
     }
-    if (::bind(socket, wanted->get(), wanted->size) != 0 || ::listen(socket, backlog) != 0) {
+    if (::bind(socket, wanted->get(), wanted->size) != 0 || ::listen(socket, http_backlog) != 0) {
         return failed(address);
     }
     return adopt(owner.take_socket(), reach);

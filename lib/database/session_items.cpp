@@ -17,7 +17,7 @@ namespace rocklock {
 namespace {
 
 // The maximum number of history rows that are read for each resource.
-constexpr std::uint32_t max_reported = 100;
+constexpr std::uint32_t max_history_rows = 100;
 
 Error no_session() {
     return {ErrorCode::invalid_argument, "this session is empty: it was closed, detached or moved"};
@@ -171,7 +171,7 @@ std::vector<Holder> Session::granted_since(const Grant& lost) const {
     for (const GrantedLock& lock : lost.locks) {
         std::optional<std::string_view> path = lock.resource;
         for (bool above = false; path; above = true, path = parent_path(*path)) {
-            const auto page = kept_->service.history({std::string(*path), max_reported, {}});
+            const auto page = kept_->service.history({std::string(*path), max_history_rows, {}});
             if (!page) continue;
             for (const HistoryRow& row : page->rows) {
                 if (number(row.holder.grant) <= number(lost.id)) continue;

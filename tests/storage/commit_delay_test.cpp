@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Fixture {
+struct DelayFixture {
     CommitDelay delay{0.5, 3};
     BootTime now{1h};
     std::uint64_t requests = 0;
@@ -51,7 +51,7 @@ struct Fixture {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(the_delay_of_a_commit, Fixture)
+BOOST_FIXTURE_TEST_SUITE(the_delay_of_a_commit, DelayFixture)
 
 BOOST_AUTO_TEST_CASE(is_absent_before_the_first_commit) { BOOST_TEST((left() == 0ns)); }
 

@@ -53,7 +53,7 @@ struct Found {
 
 // A store that was synced after each commit until its process was killed. It had been closed once
 // before: the commits before that are in tables, the others in a log.
-struct Fixture {
+struct LogFixture {
     // Whether the store has SYNCED_LOG. If it has an older one, as after a power failure, it states
     // less.
     enum class Position : std::uint8_t { known, lost };
@@ -68,7 +68,7 @@ struct Fixture {
     std::vector<fs::path> files;
     std::vector<fs::path> logs;
 
-    Fixture() {
+    LogFixture() {
         {
             const auto storage = open_rocksdb_storage(path, clock, {}).value();
             commit(*storage, 0, in_tables);
@@ -156,7 +156,7 @@ struct Fixture {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_bit_is_flipped, Fixture) {
+BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_bit_is_flipped, LogFixture) {
     const bool all = std::getenv("ROCKLOCK_TEST_ALL") != nullptr;
     std::mt19937 random(1);
     for (int i = 0; i < (all ? 1'000 : 60); ++i) {
@@ -172,7 +172,7 @@ BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_bit_is_flipped, Fixture) {
 
 // If a length in the header of a record is wrong, other bytes are read as the next record. RocksDB
 // takes a record that ends beyond the end of the log for an incomplete last write.
-BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_length_is_wrong, Fixture) {
+BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_length_is_wrong, LogFixture) {
     const fs::path& log = logs.back();
     const std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);
@@ -187,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_length_is_wrong, Fixture) {
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(is_refused_if_it_is_shorter_than_the_synced_part, Fixture) {
+BOOST_FIXTURE_TEST_CASE(is_refused_if_it_is_shorter_than_the_synced_part, LogFixture) {
     const fs::path& log = logs.back();
     const std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);
@@ -211,7 +211,7 @@ BOOST_FIXTURE_TEST_CASE(is_refused_if_it_is_shorter_than_the_synced_part, Fixtur
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(is_read_up_to_a_torn_write_and_reports_the_discarded_bytes, Fixture) {
+BOOST_FIXTURE_TEST_CASE(is_read_up_to_a_torn_write_and_reports_the_discarded_bytes, LogFixture) {
     const fs::path& log = logs.back();
     const std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);
@@ -229,7 +229,7 @@ BOOST_FIXTURE_TEST_CASE(is_read_up_to_a_torn_write_and_reports_the_discarded_byt
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(does_not_count_preallocated_zeros_as_discarded, Fixture) {
+BOOST_FIXTURE_TEST_CASE(does_not_count_preallocated_zeros_as_discarded, LogFixture) {
     const fs::path& log = logs.back();
     std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);
@@ -241,7 +241,7 @@ BOOST_FIXTURE_TEST_CASE(does_not_count_preallocated_zeros_as_discarded, Fixture)
     BOOST_TEST(found.discarded == 10U);
 }
 
-BOOST_FIXTURE_TEST_CASE(is_refused_if_its_synced_end_is_missing, Fixture) {
+BOOST_FIXTURE_TEST_CASE(is_refused_if_its_synced_end_is_missing, LogFixture) {
     const fs::path& log = logs.back();
     std::string bytes = contents(fs::path(path) / log);
     const std::size_t size = written_of(bytes);

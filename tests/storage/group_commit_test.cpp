@@ -19,7 +19,7 @@
 namespace rocklock::testing {
 namespace {
 
-struct Fixture {
+struct GroupFixture {
     ScriptedEngine engine;
     SimulatedClock clock;
     GroupCommit group{engine, clock, false};
@@ -36,7 +36,7 @@ using enum Durability;
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(a_leader, Fixture)
+BOOST_FIXTURE_TEST_SUITE(a_leader, GroupFixture)
 
 BOOST_AUTO_TEST_CASE(writes_all_queued_batches_as_one) {
     enqueue(written);
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(hands_over_to_a_remaining_waiter) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(an_engine_with_limits, Fixture)
+BOOST_FIXTURE_TEST_SUITE(an_engine_with_limits, GroupFixture)
 
 BOOST_AUTO_TEST_CASE(gets_no_more_writes_at_once_than_it_accepts) {
     engine.limits.writes = 2;
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(writes_every_commit_of_many_threads) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_confirmation, Fixture)
+BOOST_FIXTURE_TEST_SUITE(a_confirmation, GroupFixture)
 
 BOOST_AUTO_TEST_CASE(is_requested_by_a_durable_commit_without_writes) {
     GroupCommit confirming(engine, clock, true);
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(is_made_in_a_round_that_a_leader_leads_for_others) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_deferred_caller, Fixture)
+BOOST_FIXTURE_TEST_SUITE(a_deferred_caller, GroupFixture)
 
 BOOST_AUTO_TEST_CASE(never_syncs_for_others) {
     const auto durable_one = enqueue(durable);
@@ -339,7 +339,7 @@ BOOST_AUTO_TEST_CASE(is_replaced_by_another_leader_after_some_rounds) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_sync_in_parallel_with_the_leader, Fixture)
+BOOST_FIXTURE_TEST_SUITE(a_sync_in_parallel_with_the_leader, GroupFixture)
 
 BOOST_AUTO_TEST_CASE(makes_written_batches_durable_during_other_writes) {
     engine.concurrent = true;
@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(fails_the_store_if_it_fails) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_failure, Fixture)
+BOOST_FIXTURE_TEST_SUITE(a_failure, GroupFixture)
 
 BOOST_AUTO_TEST_CASE(of_a_sync_is_returned_to_all_callers_and_stays) {
     engine.fail_syncs = true;
@@ -465,7 +465,7 @@ BOOST_AUTO_TEST_CASE(found_by_a_reader_lets_the_leader_finish) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_FIXTURE_TEST_SUITE(a_manual_step, Fixture)
+BOOST_FIXTURE_TEST_SUITE(a_manual_step, GroupFixture)
 
 BOOST_AUTO_TEST_CASE(writes_at_most_the_given_number) {
     const auto first = enqueue(durable);

@@ -21,12 +21,12 @@ constexpr std::size_t max_states = 200'000;
 
 bool conflict(Mode one, Mode other) { return one != Mode::read || other != Mode::read; }
 
-struct Held {
+struct HeldLock {
     std::uint64_t grant = 0;
     std::uint64_t token = 0;
     std::uint32_t session = 0;
     Mode mode = Mode::write;
-    bool operator<(const Held& other) const {
+    bool operator<(const HeldLock& other) const {
         return std::tie(grant, token, session, mode) <
                std::tie(other.grant, other.token, other.session, other.mode);
     }
@@ -37,7 +37,7 @@ struct State {
     std::array<std::uint64_t, max_pending / 64> done{};
     std::uint64_t last_token = 0;
     // In order of the grants.
-    std::vector<Held> holders;
+    std::vector<HeldLock> holders;
     bool operator<(const State& other) const {
         return std::tie(done, last_token, holders) <
                std::tie(other.done, other.last_token, other.holders);
@@ -47,25 +47,25 @@ struct State {
     void set_done(std::size_t slot) { done[slot / 64] |= std::uint64_t{1} << (slot % 64); }
     void clear_done(std::size_t slot) { done[slot / 64] &= ~(std::uint64_t{1} << (slot % 64)); }
 
-    Held* find(std::uint64_t grant, std::uint32_t session) {
-        for (Held& held : holders) {
+    HeldLock* find(std::uint64_t grant, std::uint32_t session) {
+        for (HeldLock& held : holders) {
             if (held.grant == grant && held.session == session) return &held;
         }
         return nullptr;
     }
-    const Held* find(std::uint64_t grant, std::uint32_t session) const {
+    const HeldLock* find(std::uint64_t grant, std::uint32_t session) const {
         return const_cast<State*>(this)->find(grant, session);
     }
     bool held_against(std::uint32_t session, Mode mode) const {
-        return std::any_of(holders.begin(), holders.end(), [&](const Held& held) {
+        return std::any_of(holders.begin(), holders.end(), [&](const HeldLock& held) {
             return held.session != session && conflict(held.mode, mode);
         });
     }
     bool held_by(std::uint32_t session) const {
         return std::any_of(holders.begin(), holders.end(),
-                           [&](const Held& held) { return held.session == session; });
+                           [&](const HeldLock& held) { return held.session == session; });
     }
-    void erase(const Held* held) { holders.erase(holders.begin() + (held - holders.data())); }
+    void erase(const HeldLock* held) { holders.erase(holders.begin() + (held - holders.data())); }
 };
 
 bool changes(const Operation& operation) {
@@ -227,7 +227,7 @@ std::string ResourceSearch::complaint(const Operation& operation) const {
         if (++shown > 4) break;
         text += shown > 1 ? "\n  or" : "";
         if (state.holders.empty()) text += " free";
-        for (const Held& held : state.holders) {
+        for (const HeldLock& held : state.holders) {
             text += " held by s" + std::to_string(held.session) + " to " +
                     std::string(to_string(held.mode)) + " as g" + std::to_string(held.grant);
         }
@@ -312,20 +312,20 @@ std::optional<State> ResourceSearch::after(const State& state, std::size_t slot)
             break;
         case Verb::release:
         case Verb::expire:
-            if (const Held* held = then.find(operation.grant, operation.session)) {
+            if (const HeldLock* held = then.find(operation.grant, operation.session)) {
                 then.erase(held);
             } else {
                 possible = false;
             }
             break;
         case Verb::write: {
-            const Held* held = then.find(operation.grant, operation.session);
+            const HeldLock* held = then.find(operation.grant, operation.session);
             possible = held != nullptr && held->token == operation.token;
             break;
         }
         case Verb::close:
             std::erase_if(then.holders,
-                          [&](const Held& held) { return held.session == operation.session; });
+                          [&](const HeldLock& held) { return held.session == operation.session; });
             break;
     }
     if (!possible) return std::nullopt;
@@ -347,7 +347,7 @@ bool ResourceSearch::acquire(State& state, const Operation& operation) const {
 }
 
 bool ResourceSearch::convert(State& state, const Operation& operation) const {
-    Held* held = state.find(operation.grant, operation.session);
+    HeldLock* held = state.find(operation.grant, operation.session);
     if (held == nullptr) return false;
     if (operation.mode > held->mode) {
         if (state.held_against(operation.session, operation.mode)) return false;

@@ -159,11 +159,11 @@ void print_exported(const Exported& exported, const std::optional<std::uint64_t>
         json.end_object();
         print(json.text());
     } else if (!arguments.has("quiet")) {
-        const auto rows = [](std::uint64_t count) {
+        const auto counted = [](std::uint64_t count) {
             return std::to_string(count) + (count == 1 ? " row" : " rows");
         };
-        print(rows(exported.rows) + " exported to " + printable(path) +
-              (trimmed ? ", and " + rows(*trimmed) + " deleted from the log" : "") +
+        print(counted(exported.rows) + " exported to " + printable(path) +
+              (trimmed ? ", and " + counted(*trimmed) + " deleted from the log" : "") +
               "; continue with --after " + std::to_string(exported.last));
     }
 }
