@@ -62,7 +62,7 @@ std::string* member_for(http::field name, string_view name_text, HttpRequest& re
 constexpr std::size_t min_end_of_chunks = 5;
 
 // The capacity that an empty buffer keeps.
-constexpr std::size_t kept_capacity = 1024;
+constexpr std::size_t kept_unread_capacity = 1024;
 
 HttpProblem too_long() {
     return {431, "the headers, the chunk headers or the trailers are longer than 64 KB"};
@@ -235,7 +235,7 @@ std::size_t HttpReader::take_usual(std::string_view input,
 void HttpReader::keep(std::string_view input, std::size_t used) {
     if (used == input.size()) {
         unread_.clear();
-        if (unread_.capacity() > kept_capacity) unread_.shrink_to_fit();
+        if (unread_.capacity() > kept_unread_capacity) unread_.shrink_to_fit();
     } else if (unread_.empty()) {
         unread_ = input.substr(used);
     } else {

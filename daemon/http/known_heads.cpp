@@ -10,7 +10,7 @@
 namespace rocklock {
 namespace {
 
-constexpr std::string_view line_end = "\r\n";
+constexpr std::string_view head_line_end = "\r\n";
 
 std::size_t count_digits(std::string_view text) {
     const auto* const end = std::find_if_not(text.begin(), text.end(),
@@ -21,7 +21,7 @@ std::size_t count_digits(std::string_view text) {
 // Returns the position of the value of the Content-Length in a head that has one.
 std::size_t position_of_length(std::string_view head) {
     constexpr std::string_view name = "Content-Length:";
-    for (std::size_t line = 0; line < head.size(); line = head.find(line_end, line) + 2) {
+    for (std::size_t line = 0; line < head.size(); line = head.find(head_line_end, line) + 2) {
         if (!equal_ignoring_case(head.substr(line, name.size()), name)) continue;
         const auto value = line + name.size();
         return head[value] == ' ' ? value + 1 : value;

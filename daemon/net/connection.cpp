@@ -3,12 +3,12 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <deque>
 #include <utility>
 
 #include "daemon/net/frame_conversation.hpp"
+#include "daemon/net/socket_input.hpp"
 
 namespace rocklock {
 namespace {
@@ -16,7 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t read_bytes = 64u << 10;
 // After invalid input, the rest is read and discarded for this long. If a socket is closed with
 // unread input, the kernel resets the connection and the client may lose the response.
 constexpr milliseconds discard_time{2'000};
@@ -38,12 +37,6 @@ constexpr std::uint32_t edge_triggered = EPOLLIN | EPOLLRDHUP | EPOLLET;
 // The reader of an event stream is disconnected if it reads nothing for this long.
 constexpr milliseconds max_stall{10'000};
 
-// One buffer per thread rather than per connection: most connections have no input to read.
-std::array<char, read_bytes>& read_buffer() {
-    thread_local std::array<char, read_bytes> buffer;
-    return buffer;
-}
-
 // The connections of this thread that wait until their clients close them, or have waited, in the
 // order in which they began.
 std::deque<std::weak_ptr<Connection>>& closing_connections() {
@@ -56,8 +49,6 @@ HttpServices services_of(HttpServices services, IoThread& thread, UserBuffers::A
     services.defer = [&thread](std::function<void()> run) { thread.defer(std::move(run)); };
     return services;
 }
-
-bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
 

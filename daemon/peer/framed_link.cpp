@@ -5,24 +5,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <utility>
+
+#include "daemon/net/socket_input.hpp"
 
 namespace rocklock {
 namespace {
 
-constexpr std::size_t read_bytes = 64u << 10;
 // The number of reads in one round. More input is read in the next round, so that the local clients
 // of the thread are served, too.
 constexpr int max_reads = 8;
 // A buffer of this size or less is kept when it is empty.
 constexpr std::size_t max_kept = 256u << 10;
-
-std::array<char, read_bytes>& read_buffer() {
-    thread_local std::array<char, read_bytes> buffer;
-    return buffer;
-}
 
 }  // namespace
 

@@ -5,28 +5,24 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <span>
 #include <utility>
 
 #include "daemon/http/http_answer.hpp"
+#include "daemon/net/socket_input.hpp"
 
 namespace rocklock {
 namespace {
 
+// What one read receives is sent in one frame.
+static_assert(read_bytes <= max_link_payload);
+
 // After the manager has closed a connection, its client has this time to read the last response.
-constexpr std::chrono::milliseconds max_close_wait{2'000};
+constexpr std::chrono::milliseconds max_response_wait{2'000};
 // A client that has not accepted all bytes, and accepts none for this time, is disconnected.
-constexpr std::chrono::milliseconds max_stall{60'000};
-
-std::array<char, max_link_payload>& read_buffer() {
-    thread_local std::array<char, max_link_payload> buffer;
-    return buffer;
-}
-
-bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+constexpr std::chrono::milliseconds max_client_stall{60'000};
 
 }  // namespace
 
@@ -177,8 +173,9 @@ void RelayedClient::write() {
 void RelayedClient::await_close() {
     seen_written_ = total_written_;
     const bool pending = written_ < output_.size();
-    thread_.remind_at(std::chrono::steady_clock::now() + (pending ? max_stall : max_close_wait),
-                      shared_from_this());
+    thread_.remind_at(
+        std::chrono::steady_clock::now() + (pending ? max_client_stall : max_response_wait),
+        shared_from_this());
 }
 
 void RelayedClient::remind() {

@@ -1,0 +1,23 @@
+// What the readers of nonblocking sockets share.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+
+namespace rocklock {
+
+inline constexpr std::size_t read_bytes = 64u << 10;
+
+// Returns a buffer for one read. There is one buffer per thread rather than per connection, because
+// most connections have no input to read.
+inline std::array<char, read_bytes>& read_buffer() {
+    thread_local std::array<char, read_bytes> buffer;
+    return buffer;
+}
+
+// Returns whether the last call on a nonblocking socket failed because it would have waited, or
+// because a signal interrupted it.
+inline bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+}  // namespace rocklock
