@@ -21,8 +21,8 @@ from pathlib import Path
 NOT_FOR_CLANG = ("-Wno-mismatched-new-delete", "-Wno-maybe-uninitialized", "-Wno-tsan")
 WITH_VALUE = ("-o", "-MF", "-MQ", "-MT")
 WITHOUT_VALUE = ("-c", "-MD", "-MMD")
-# Larger groups conflict more often.
-LARGEST_GROUP = 16
+# The size of a group in .ci/run, so that a group is one file of its build.
+LARGEST_GROUP = 36
 # scripts/setup installs this one with pip. It does not check the headers of other projects, so it
 # takes a third of the time that Debian's takes.
 INSTALLED = Path(__file__).resolve().parent / "installed/clang_tidy/data/bin/clang-tidy"
