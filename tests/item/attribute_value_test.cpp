@@ -230,6 +230,21 @@ BOOST_AUTO_TEST_CASE(finds_adds_replaces_and_erases) {
     BOOST_TEST(AttributeMap().empty());
 }
 
+BOOST_AUTO_TEST_CASE(finds_each_of_few_and_of_many_names) {
+    for (const int count : {1, 15, 16, 17, 40}) {
+        AttributeMap map;
+        for (int i = 0; i < count; ++i) map.set("name" + std::to_string(i), Number(i));
+        for (int i = 0; i < count; ++i) {
+            const auto* value = map.find("name" + std::to_string(i));
+            BOOST_REQUIRE(value != nullptr);
+            BOOST_TEST((*value == AttributeValue(Number(i))));
+        }
+        for (const char* absent : {"", "name", "name40", "a", "z"}) {
+            BOOST_TEST(map.find(absent) == nullptr);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace rocklock

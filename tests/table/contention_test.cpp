@@ -1,6 +1,7 @@
 // Many threads write one item. No write is lost, and every thread makes progress.
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -23,7 +24,7 @@ std::int64_t number_in(TableService& service, const char* key) {
     return item->find("n")->get_if<Number>()->to_int64().value();
 }
 
-// Calls a function once, when an item is read.
+// Calls a function once, when an item is read or when a snapshot is taken.
 class InterruptedStorage final : public testing::ForwardingStorage {
 public:
     using ForwardingStorage::ForwardingStorage;
@@ -34,7 +35,13 @@ public:
         return value;
     }
 
+    std::unique_ptr<Snapshot> snapshot() const override {
+        if (interrupt_snapshot) std::exchange(interrupt_snapshot, nullptr)();
+        return ForwardingStorage::snapshot();
+    }
+
     mutable std::function<void()> interrupt;
+    mutable std::function<void()> interrupt_snapshot;
 };
 
 // Each thread increments the counter `times` times, in one step or with a conditional write after a
@@ -138,6 +145,31 @@ BOOST_AUTO_TEST_CASE(write_into_the_new_table_if_theirs_is_created_again) {
     tables->write_item(provided(write, "attribute_not_exists(pk)")).value();
     BOOST_TEST(!interrupted.interrupt);
     BOOST_TEST(number_in(*tables, "a") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(write_together_into_the_new_table_if_theirs_is_created_again) {
+    for (const bool batch : {false, true}) {
+        InterruptedStorage interrupted(make_memory_storage(clock));
+        const auto tables = open_tables(interrupted, clock).value();
+        tables->create_table(table_of("counters", "pk S")).value();
+        interrupted.interrupt_snapshot = [&] {
+            tables->delete_table("counters").value();
+            tables->create_table(table_of("counters", "pk S")).value();
+        };
+        TransactWrite transaction;
+        transaction.actions = {put("counters", {{"pk", "a"}, {"n", number(1)}}),
+                               put("counters", {{"pk", "b"}, {"n", number(2)}})};
+        BatchWrite puts;
+        puts.writes = transaction.actions;
+        if (batch) {
+            tables->batch_write(puts).value();
+        } else {
+            tables->transact_write(transaction).value();
+        }
+        BOOST_TEST(!interrupted.interrupt_snapshot);
+        BOOST_TEST(number_in(*tables, "a") == 1);
+        BOOST_TEST(number_in(*tables, "b") == 2);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
