@@ -77,6 +77,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
     std::vector<WriteAnswer> answers;
     AfterCommit after(options_.gate, AfterSave::keep);
     const auto bind = [&]() -> Result<void> {
+        if (is_bound(*writes, catalog_)) return {};
         if (auto found = find_tables(*writes, catalog_); !found) return found;
         if (auto error =
                 check_together(*writes, "Provided list of item keys contains duplicates")) {
@@ -90,9 +91,7 @@ Result<BatchWriteAnswer> TableStore::batch_write(const BatchWrite& request) {
     std::optional<Error> refused;
     const auto decide = [&]() -> Result<Decision> {
         refused.reset();
-        if (!is_bound(*writes, catalog_)) {
-            if (auto bound = bind(); !bound) return std::move(bound).error();
-        }
+        if (auto bound = bind(); !bound) return std::move(bound).error();
         const auto snapshot = storage_.snapshot();
         const auto version = versions_.next();
         if (!version) return Error(version.error());

@@ -110,9 +110,10 @@ std::vector<WriteItem> actions_of(const TransactWrite& request, const Arns& arns
     return actions;
 }
 
-// Finds the tables and plans all actions. The first action that does not fit its table cancels the
-// transaction.
+// Finds the tables and plans all actions, unless the current plans are still valid. The first
+// action that does not fit its table cancels the transaction.
 Result<void> bind_all(MultiWrite& writes, const Catalog& catalog) {
+    if (is_bound(writes, catalog)) return {};
     if (auto found = find_tables(writes, catalog); !found) return found;
     if (auto error = check_together(
             writes, "Transaction request cannot include multiple operations on one item")) {
@@ -272,9 +273,7 @@ Result<std::optional<Decision>> TableStore::decide_transaction(Transaction& tran
     MultiWrite& writes = transaction.writes;
     transaction.cancelled.reset();
     transaction.replayed.reset();
-    if (!is_bound(writes, catalog_)) {
-        if (auto bound = bind_all(writes, catalog_); !bound) return std::move(bound).error();
-    }
+    if (auto bound = bind_all(writes, catalog_); !bound) return std::move(bound).error();
     auto checks = begin_checks(options_.gate, transaction.actions);
     const auto snapshot = storage_.snapshot();
     Batch token;
