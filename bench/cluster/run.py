@@ -141,9 +141,18 @@ class Bench:
         manager, member = self.cluster.manager(), self.cluster.members[0]
 
         def writes():
+            # Counted only while all clients work: they need about a second to open their sessions and
+            # to close them.
+            start = 1.5
+            clients = subprocess.Popen([self.arguments.clients, str(manager.socket), "own", "256",
+                                        str(self.seconds + 2 * start)], stdout=subprocess.DEVNULL)
+            time.sleep(start)
             before, began = member.writes(), time.monotonic()
-            self.ours(manager, "own", 256, self.seconds)
-            return (member.writes() - before) / (time.monotonic() - began)
+            time.sleep(self.seconds)
+            rate = (member.writes() - before) / (time.monotonic() - began)
+            if clients.wait() != 0:
+                raise Failed("the clients of the manager failed")
+            return rate
         ours, theirs = self.in_turn(writes, lambda: self.theirs(self.seconds, "chain", 128)["rate"])
         self.compare(name, "writes/s", ours, "chained transactions of 128 puts", theirs, 0.5)
         self.progress(name)
