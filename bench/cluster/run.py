@@ -143,14 +143,14 @@ class Bench:
         def writes():
             # Counted only while all clients work: they need about a second to open their sessions and
             # to close them.
-            start = 1.5
-            clients = subprocess.Popen([self.arguments.clients, str(manager.socket), "own", "256",
-                                        str(self.seconds + 2 * start)], stdout=subprocess.DEVNULL)
-            time.sleep(start)
-            before, began = member.writes(), time.monotonic()
-            time.sleep(self.seconds)
-            rate = (member.writes() - before) / (time.monotonic() - began)
-            if clients.wait() != 0:
+            start_s = 1.5
+            words = [self.arguments.clients, manager.socket, "own", 256, self.seconds + 2 * start_s]
+            with subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL) as clients:
+                time.sleep(start_s)
+                before, began = member.writes(), time.monotonic()
+                time.sleep(self.seconds)
+                rate = (member.writes() - before) / (time.monotonic() - began)
+            if clients.returncode != 0:
                 raise Failed("the clients of the manager failed")
             return rate
         ours, theirs = self.in_turn(writes, lambda: self.theirs(self.seconds, "chain", 128)["rate"])

@@ -15,7 +15,7 @@
 
 namespace rocklock::bench {
 
-// The number of clients of the scenarios in which it is constant.
+// The number of clients in scenarios that do not vary it.
 constexpr std::size_t usual_clients = 16;
 
 // A client and its counters.

@@ -1,4 +1,4 @@
-// What the readers of nonblocking sockets share.
+// Functions for reading from nonblocking sockets.
 #pragma once
 
 #include <array>

@@ -16,7 +16,7 @@
 namespace rocklock {
 namespace {
 
-// What one read receives is sent in one frame.
+// The bytes of one read are sent in one frame.
 static_assert(read_bytes <= max_link_payload);
 
 // After the manager has closed a connection, its client has this time to read the last response.

@@ -10,9 +10,9 @@
 
 namespace rocklock {
 
-// Threads:  one at a time. The owner must call stop() before the destructor.
-// Lifetime: in a forked child of the process, in which the thread does not exist, stop() has no
-//           other effect than to permit the destruction.
+// Threads:  one thread at a time may call the functions.
+// Lifetime: the owner must call stop() before the destructor. The thread does not exist in a forked
+//           child of the process, where stop() only makes the destruction possible.
 class StoreThread {
 public:
     StoreThread() = default;

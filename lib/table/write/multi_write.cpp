@@ -178,7 +178,7 @@ bool is_bound(const MultiWrite& writes, const Catalog& catalog) {
 
 std::optional<Error> check_together(MultiWrite& writes, std::string_view twice) {
     ROCKLOCK_ASSERT(writes.schemas.size() == writes.reads.size());
-    // Not appended one by one, which would move the strings to which `ordered` refers.
+    // All strings are created first, because appending would move those to which `ordered` refers.
     writes.row_keys.assign(writes.reads.size(), {});
     std::vector<std::string_view> ordered;
     ordered.reserve(writes.reads.size());
