@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
+#include <semaphore>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -20,6 +22,8 @@ namespace rocklock::bench {
 namespace {
 
 constexpr std::size_t locks_per_session = 1000;
+// The maximum number of requests that hold_locks_quickly() has sent and that are not answered.
+constexpr std::ptrdiff_t at_once = 1024;
 // An idle store begins to write its records to files after at most two seconds.
 constexpr std::chrono::seconds idle_time{4};
 
@@ -38,6 +42,15 @@ Database open_store(const std::string& folder) {
     return must(Database::open(folder, options), "open");
 }
 
+// Opens a session, and detaches the previous one, if any.
+Session next_session(Database& database, Session previous) {
+    if (previous) previous.detach();
+    SessionOptions options;
+    options.lease = std::chrono::hours{1};
+    options.renew = false;
+    return must(database.open_session("worker", options), "open a session");
+}
+
 int child_memory(const std::string& folder, std::size_t locks, bool flat, RequestIds ids) {
     Database database = open_store(folder);
     // The first requests allocate memory that belongs to no lock; it must not be counted.
@@ -53,7 +66,7 @@ int child_memory(const std::string& folder, std::size_t locks, bool flat, Reques
 
 int child_fill(const std::string& folder, std::size_t first, std::size_t locks, End end) {
     Database database = open_store(folder);
-    hold_locks(database, first, locks, false);
+    hold_locks_quickly(database, first, locks);
     if (end == End::closed) must(database.close(), "close");
     if (end == End::killed_when_idle) std::this_thread::sleep_for(idle_time);
     send_to_parent({0});
@@ -76,15 +89,9 @@ int child_open(const std::string& folder) {
 
 void hold_locks(Database& database, std::size_t first, std::size_t locks, bool flat,
                 RequestIds ids) {
-    SessionOptions options;
-    options.lease = std::chrono::hours{1};
-    options.renew = false;
     Session session;
     for (std::size_t i = 0; i < locks; ++i) {
-        if (i % locks_per_session == 0) {
-            if (session) session.detach();
-            session = must(database.open_session("worker", options), "open a session");
-        }
+        if (i % locks_per_session == 0) session = next_session(database, std::move(session));
         const std::string name = name_of(first + i, flat);
         if (ids == RequestIds::with) {
             Acquire acquire;
@@ -96,6 +103,25 @@ void hold_locks(Database& database, std::size_t first, std::size_t locks, bool f
             must(session.acquire(name), "acquire").detach();
         }
     }
+    session.detach();
+}
+
+void hold_locks_quickly(Database& database, std::size_t first, std::size_t locks) {
+    // Shared, because the last release() may still run when all requests are answered.
+    const auto pending = std::make_shared<std::counting_semaphore<at_once>>(at_once);
+    Session session;
+    for (std::size_t i = 0; i < locks; ++i) {
+        if (i % locks_per_session == 0) session = next_session(database, std::move(session));
+        Acquire acquire;
+        acquire.session = session.id();
+        acquire.locks.push_back({.resource = name_of(first + i, false)});
+        pending->acquire();
+        database.service().submit(std::move(acquire), [pending](const Result<Answer>& answer) {
+            must(answer, "acquire");
+            pending->release();
+        });
+    }
+    for (std::ptrdiff_t i = 0; i < at_once; ++i) pending->acquire();
     session.detach();
 }
 

@@ -135,10 +135,17 @@ private:
     Latencies asked_;
 };
 
-// The time that one acquire takes, measured in earlier attempts. It is used to choose the end of
-// the leases so that all acquires complete before it.
+// The time that it takes to acquire one lock, or to set one key of Redis, measured in earlier
+// attempts. It is used to choose an end of the leases before which all of them are acquired.
 struct Speed {
     double seconds_each = 1e-4;
+
+    std::chrono::duration<double> time_for(std::size_t count) const {
+        return std::chrono::duration<double>(0.3 + 1.4 * seconds_each * static_cast<double>(count));
+    }
+    void measured(std::chrono::duration<double> time, std::size_t count) {
+        seconds_each = time.count() / static_cast<double>(count);
+    }
 };
 
 // Returns none if the acquires were not complete in time. The caller then retries with the adjusted
@@ -146,16 +153,14 @@ struct Speed {
 std::optional<Sample> end_together(Setting& setting, std::size_t count, Speed& speed) {
     Database database = setting.open(Store::written);
     Leases leases(database, count);
-    const auto time =
-        std::chrono::duration<double>(0.3 + 1.6 * speed.seconds_each * static_cast<double>(count));
     const BootTime start = now();
-    const BootTime end = start + std::chrono::duration_cast<std::chrono::nanoseconds>(time);
+    const BootTime end =
+        start + std::chrono::duration_cast<std::chrono::nanoseconds>(speed.time_for(count));
     if (!leases.take_until(end)) {
         speed.seconds_each *= 2;
         return std::nullopt;
     }
-    speed.seconds_each =
-        std::chrono::duration<double>(now() - start).count() / static_cast<double>(count);
+    speed.measured(now() - start, count);
     Probes probes(database, leases);
     probes.wait_before();
     const BootTime last = leases.last_deadline();
@@ -178,14 +183,18 @@ std::optional<Sample> end_together(Setting& setting, std::size_t count, Speed& s
 }
 
 // Lets `count` keys expire at the same time, and measures how long Redis takes to remove them.
-std::optional<Sample> end_together(const Server& redis, std::size_t count) {
+std::optional<Sample> end_together(const Server& redis, std::size_t count, Speed& speed) {
     using Wall = std::chrono::system_clock;
     RedisStore store(redis.connect_soon(Way::socket));
     const auto before = store.keys();
-    const auto end = std::chrono::time_point_cast<milliseconds>(Wall::now()) + milliseconds{500} +
-                     milliseconds{count / 100};
+    const auto start = std::chrono::time_point_cast<milliseconds>(Wall::now());
+    const auto end = start + std::chrono::ceil<milliseconds>(speed.time_for(count));
     store.fill(count, end);
-    if (Wall::now() + milliseconds{10} > end) return std::nullopt;
+    if (Wall::now() + milliseconds{10} > end) {
+        speed.seconds_each *= 2;
+        return std::nullopt;
+    }
+    speed.measured(Wall::now() - start, count);
     std::this_thread::sleep_until(end);
     while (store.keys() > before) std::this_thread::sleep_for(milliseconds{1});
     Sample sample;
@@ -216,14 +225,20 @@ void report_ours(Setting& setting, const std::string& count, const std::vector<S
     setting.report({all + "cleaned up", "leases/s", ended_target}, values_of(ours, rate_of));
 }
 
-void measure(Setting& setting, std::size_t count, std::size_t rounds, Speed& speed) {
+// The speeds of the store and of Redis.
+struct Speeds {
+    Speed ours;
+    Speed theirs;
+};
+
+void measure(Setting& setting, std::size_t count, std::size_t rounds, Speeds& speeds) {
     const Server* const redis = setting.server("Redis, no log");
     std::vector<Sample> ours;
     std::vector<Sample> theirs;
     for (std::size_t tries = 0; ours.size() < rounds && tries < 2 * rounds + 1; ++tries) {
-        if (auto sample = end_together(setting, count, speed)) ours.push_back(std::move(*sample));
+        if (auto sample = end_together(setting, count, speeds.ours)) ours.push_back(std::move(*sample));
         if (redis == nullptr || theirs.size() >= rounds) continue;
-        if (auto sample = end_together(*redis, count)) theirs.push_back(std::move(*sample));
+        if (auto sample = end_together(*redis, count, speeds.theirs)) theirs.push_back(std::move(*sample));
     }
     const std::string x = std::to_string(count);
     if (ours.size() < rounds) {
@@ -242,12 +257,12 @@ void measure(Setting& setting, std::size_t count, std::size_t rounds, Speed& spe
 }
 
 void run_ends(Setting& setting) {
-    Speed speed;
-    measure(setting, setting.few<std::size_t>(10'000, 1'000), setting.rounds(), speed);
+    Speeds speeds;
+    measure(setting, setting.few<std::size_t>(10'000, 1'000), setting.rounds(), speeds);
     if (setting.quick()) return;
-    measure(setting, 100'000, setting.rounds(), speed);
+    measure(setting, 100'000, setting.rounds(), speeds);
     // Takes minutes, mostly to acquire the leases.
-    measure(setting, 1'000'000, setting.rounds(), speed);
+    measure(setting, 1'000'000, setting.rounds(), speeds);
 }
 
 }  // namespace

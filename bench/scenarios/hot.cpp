@@ -14,7 +14,7 @@ void measure(Setting& setting, Store store, const std::vector<std::string>& othe
     const std::string kind(name_of(store));
     const std::string chart = store == Store::durable ? "durable" : "memory";
     EmbeddedLocker embedded(setting, store);
-    for (const std::size_t clients : setting.some<std::size_t>({2, 4, 16, 64, 256})) {
+    for (const std::size_t clients : setting.some<std::size_t>({2, 16, 256})) {
         std::vector<Contender> contenders;
         const std::string ours = "Rocklock, " + kind;
         add_clients(contenders, setting, ours, {Wanted::the_same, clients});

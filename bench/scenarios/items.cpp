@@ -114,7 +114,7 @@ void add(std::vector<Contender>& contenders, const Server* server, TableWork wor
 }
 
 void measure(Setting& setting, TableServers& servers, const Calls& calls) {
-    for (const std::size_t clients : setting.some<std::size_t>({1, 4, 16, 64})) {
+    for (const std::size_t clients : setting.some<std::size_t>({1, 16, 64})) {
         std::vector<Contender> contenders;
         add(contenders, servers.find(calls.ours, calls.work), calls.work, clients,
             setting.duration());

@@ -82,7 +82,7 @@ void measure(Setting& setting, Store store, const std::string& chart) {
     EmbeddedLocker embedded(setting, store);
     std::optional<TransactionDb> transactions;
     if (store != Store::memory) transactions.emplace(setting.folder(), store == Store::durable);
-    for (const std::size_t clients : setting.some<std::size_t>({1, 4, 16, max_clients})) {
+    for (const std::size_t clients : setting.some<std::size_t>({1, 16, max_clients})) {
         std::vector<Contender> contenders;
         add_clients(contenders, setting, "Rocklock, " + kind, {Wanted::own, clients});
         add_clients(contenders, setting, "Rocklock, " + kind, {Wanted::own, clients, Speech::http});
