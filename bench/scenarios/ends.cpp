@@ -236,9 +236,11 @@ void measure(Setting& setting, std::size_t count, std::size_t rounds, Speeds& sp
     std::vector<Sample> ours;
     std::vector<Sample> theirs;
     for (std::size_t tries = 0; ours.size() < rounds && tries < 2 * rounds + 1; ++tries) {
-        if (auto sample = end_together(setting, count, speeds.ours)) ours.push_back(std::move(*sample));
+        if (auto sample = end_together(setting, count, speeds.ours))
+            ours.push_back(std::move(*sample));
         if (redis == nullptr || theirs.size() >= rounds) continue;
-        if (auto sample = end_together(*redis, count, speeds.theirs)) theirs.push_back(std::move(*sample));
+        if (auto sample = end_together(*redis, count, speeds.theirs))
+            theirs.push_back(std::move(*sample));
     }
     const std::string x = std::to_string(count);
     if (ours.size() < rounds) {

