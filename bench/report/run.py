@@ -31,7 +31,7 @@ ROCKLOCK = ROOT / "build/daemon/rocklock"
 CLUSTER = ROOT / "bench/cluster/run.py"
 CLUSTER_CLIENTS = ROOT / "build/bench/bench_cluster"
 # The defaults. --quick has its own.
-DEFAULTS = {"rounds": 5, "seconds": 0.3}
+DEFAULTS = {"rounds": 5, "seconds": 0.25}
 # The options that cannot be combined with --from.
 MEASURING = ("rounds", "seconds", "quick", "directory", "dynalite", "dynamodb_local", "scenarios")
 MOST_ROUNDS = 1000

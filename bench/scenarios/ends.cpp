@@ -141,7 +141,8 @@ struct Speed {
     double seconds_each = 1e-4;
 
     std::chrono::duration<double> time_for(std::size_t count) const {
-        return std::chrono::duration<double>(0.3 + 1.4 * seconds_each * static_cast<double>(count));
+        return std::chrono::duration<double>(0.3 +
+                                             1.25 * seconds_each * static_cast<double>(count));
     }
     void measured(std::chrono::duration<double> time, std::size_t count) {
         seconds_each = time.count() / static_cast<double>(count);

@@ -49,7 +49,7 @@ struct Chart {
 struct Settings {
     bool quick = false;
     std::size_t rounds = 5;
-    std::chrono::milliseconds duration{300};
+    std::chrono::milliseconds duration{250};
     std::string directory;
     Programs programs;
 };
