@@ -117,7 +117,7 @@ class Arguments(Sandbox):
 
     def test_the_time_limit_of_a_scenario(self):
         for words, hours in (([], 1), (["--quick"], 1), (["--rounds", "1"], 1), (["--rounds", "10"], 2),
-                             (["--seconds", "3"], 10), (["--rounds", "50", "--seconds", "3"], 100)):
+                             (["--seconds", "2.5"], 10), (["--rounds", "50", "--seconds", "2.5"], 100)):
             self.assertAlmostEqual(run.limit_s(run.read_arguments(words)), hours * 3600, msg=words)
 
     def test_folders_that_cannot_be_written(self):
@@ -178,7 +178,7 @@ class Arguments(Sandbox):
         self.bench(GOOD, "cold", "--quick")
         self.bench(GOOD, "cold", "--quick", "--rounds", 2)
         usual, quick, rounds = (" ".join(words) for words in self.heard())
-        self.assertIn("--rounds 5 --seconds 0.3", usual)
+        self.assertIn("--rounds 5 --seconds 0.25", usual)
         self.assertNotIn("--rounds", quick)
         self.assertIn("--rounds 2", rounds)
         for words in (quick, rounds):
@@ -375,7 +375,7 @@ class Keeping(Sandbox):
         self.assertEqual({path.name for path in (self.folder / "out").iterdir()},
                          {"results.jsonl", "index.html", "README.md", "hot-rate.svg", "cold-rate.svg", "zipf-rate.svg"})
         run = self.out().scenarios[0].run
-        self.assertEqual(run["settings"], {"rounds": 3, "seconds": 0.3})
+        self.assertEqual(run["settings"], {"rounds": 3, "seconds": 0.25})
         self.assertGreaterEqual(run["cores"], 1)
         self.assertNotIn(str(self.folder), (self.folder / "out/results.jsonl").read_text(encoding="utf-8"))
         self.assertIn("index.html", done.stderr)
