@@ -21,8 +21,8 @@ double measure_memory(const std::string& folder, std::size_t locks, bool flat,
 // program.
 void hold_locks(Database& database, std::size_t first, std::size_t locks, bool flat,
                 RequestIds ids = RequestIds::without);
-// The same, for names with '/' and without request ids. It sends further requests before earlier
-// ones are answered, which takes less time.
+// As hold_locks(), for names with '/' and without request ids. It takes less time, because it sends
+// requests before earlier ones are answered.
 void hold_locks_quickly(Database& database, std::size_t first, std::size_t locks);
 
 // How a process that has filled a store ends: it closes the store, or is killed directly after the
