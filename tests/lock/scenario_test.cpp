@@ -1,6 +1,6 @@
 // Each script below scenarios/ is two test cases: one on the reference model, and one on the lock
 // table, which is compared with the model after each step.
-#include "support/scenario.hpp"
+#include "support/scenario/scenario.hpp"
 
 #include <algorithm>
 #include <cstdlib>

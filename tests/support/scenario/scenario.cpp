@@ -1,4 +1,4 @@
-#include "support/scenario.hpp"
+#include "support/scenario/scenario.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "support/model_mirror.hpp"
-#include "support/scenario_words.hpp"
+#include "support/scenario/scenario_words.hpp"
 
 namespace rocklock::proof {
 

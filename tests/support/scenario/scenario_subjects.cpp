@@ -4,8 +4,8 @@
 
 #include "support/listing.hpp"
 #include "support/model_mirror.hpp"
-#include "support/scenario.hpp"
-#include "support/scenario_words.hpp"
+#include "support/scenario/scenario.hpp"
+#include "support/scenario/scenario_words.hpp"
 
 namespace rocklock::proof {
 namespace {

@@ -1,4 +1,4 @@
-#include "support/scenario_words.hpp"
+#include "support/scenario/scenario_words.hpp"
 
 #include <algorithm>
 #include <sstream>
