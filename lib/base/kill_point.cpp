@@ -12,6 +12,8 @@ std::string_view to_string(KillPoint point) {
             return "after_write";
         case KillPoint::after_sync:
             return "after_sync";
+        case KillPoint::in_flush:
+            return "in_flush";
     }
     ROCKLOCK_ASSERT(false);
     return {};

@@ -1,4 +1,5 @@
-// Named points of a commit at which a test can kill the process, to check what recovery restores.
+// Named points of a commit or a flush at which a test can kill the process, to check what recovery
+// restores.
 //
 // In production, no hook is set, and passing a point costs one relaxed load.
 #pragma once
@@ -17,6 +18,9 @@ enum class KillPoint : std::uint8_t {
     after_write,
     // The batch is synced, and no client has received its response.
     after_sync,
+    // A step of a flush of the records in memory is complete. Passed several times in each flush,
+    // by the thread that flushes or that closes the store.
+    in_flush,
 };
 
 std::string_view to_string(KillPoint point);
@@ -26,8 +30,6 @@ std::string_view to_string(KillPoint point);
 using KillHook = void (*)(KillPoint point);
 
 inline std::atomic<KillHook> kill_hook{nullptr};
-
-inline bool kill_hook_is_set() { return kill_hook.load(std::memory_order_relaxed) != nullptr; }
 
 inline void kill_point(KillPoint point) {
     if (const KillHook hook = kill_hook.load(std::memory_order_relaxed)) hook(point);

@@ -259,9 +259,11 @@ Result<void> restore_store(const std::string& backup, const std::string& directo
                            const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
     const auto source = open_sound(backup);
     if (!source) return source.error();
-    return make_copy(
-        directory, {records::copy_mark(system_clock().now().wall)},
-        [&](const std::string& path) { return copy_files(backup + "/db", path, progress); });
+    return make_copy(directory, {records::copy_mark(system_clock().now().wall)},
+                     [&](const std::string& path) -> Result<void> {
+                         auto copied = copy_files(backup + "/db", path, progress);
+                         return copied ? apply_own_log(path) : copied;
+                     });
 }
 
 Result<void> restore_store_to_etcd(

@@ -8,9 +8,6 @@
 #include "base/assert.hpp"
 
 namespace rocklock {
-namespace {
-
-constexpr std::size_t trailer_bytes = 8;
 
 std::uint64_t trailer_of(std::string_view key) {
     std::uint64_t trailer = 0;
@@ -18,8 +15,6 @@ std::uint64_t trailer_of(std::string_view key) {
     if constexpr (std::endian::native == std::endian::big) trailer = __builtin_bswap64(trailer);
     return trailer;
 }
-
-}  // namespace
 
 int compare_internal_keys(std::string_view a, std::string_view b) {
     const std::size_t size_a = a.size() - trailer_bytes;

@@ -1,5 +1,5 @@
-// The sorted list of the entries of a memtable: a skip list for one writer and any number of
-// readers.
+// The sorted list of the entries of a memtable or of a RecordBuffer: a skip list for one writer and
+// any number of readers.
 //
 // RocksDB's own skip list compares keys through three virtual calls and counts the comparisons of
 // each thread, and an insertion takes about 25 comparisons. This list reads the keys directly.
@@ -9,7 +9,7 @@
 // key, which is its first byte. The records of new grants have increasing keys. The record of an
 // ended grant has the key of a recent grant, so its search starts at the second position.
 //
-// An entry is encoded by RocksDB:
+// An entry is encoded by its writer, RocksDB or RecordBuffer:
 //
 //     varint: length of the internal key    user key    8: trailer    value, not read here
 //
@@ -25,6 +25,11 @@
 #include <string_view>
 
 namespace rocklock {
+
+inline constexpr std::size_t trailer_bytes = 8;
+
+// Returns the trailer of an internal key.
+std::uint64_t trailer_of(std::string_view key);
 
 // Compares two internal keys: a user key and its trailer. Returns a negative number, zero or a
 // positive number.

@@ -73,9 +73,9 @@ public:
     // Returns the version of the key's value, or nullopt if the key is absent.
     virtual Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) = 0;
 
-    // Applies these batches in order. Readers see each batch completely or not at all. If `sync` is
-    // true, then syncs everything that was written so far. After an error, any prefix of the
-    // batches may have been applied.
+    // Applies these batches in order. A snapshot contains each batch completely or not at all. If
+    // `sync` is true, then syncs everything that was written so far. May move the writes out of the
+    // batches. After an error, any prefix of the batches may have been applied.
     virtual Result<void> write(std::span<Batch* const> batches, bool sync) = 0;
 
     // Syncs everything that was written and is not synced yet. If another process can take over the

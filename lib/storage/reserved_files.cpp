@@ -20,7 +20,9 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-bool names_log(const std::string& path) { return path.ends_with(".log"); }
+bool names_log(const std::string& path) {
+    return path.ends_with(".log") || path.ends_with(".commits");
+}
 bool names_options(const std::string& path) { return path.find("/OPTIONS-") != path.npos; }
 
 // Threads: one at a time.

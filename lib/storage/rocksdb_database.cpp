@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/bytes.hpp"
+#include "base/kill_point.hpp"
 #include "storage/files/store_directory.hpp"
 #include "storage/files/sync_marks.hpp"
 #include "storage/reserved_files.hpp"
@@ -11,11 +13,6 @@
 
 namespace rocklock {
 namespace {
-
-std::string without_newline(std::string text) {
-    while (text.ends_with('\n')) text.pop_back();
-    return text;
-}
 
 Result<void> require_known_families(const StoreDirectory& directory,
                                     const rocksdb::DBOptions& options) {
@@ -34,10 +31,36 @@ Result<void> require_known_families(const StoreDirectory& directory,
     return {};
 }
 
+// Syncs the commit log before a table file is created, so that a table file never contains a commit
+// that a power failure can remove from the log.
+class TableFiles final : public rocksdb::FileSystemWrapper {
+public:
+    TableFiles(const std::shared_ptr<rocksdb::FileSystem>& target, CommitLog& log)
+        : FileSystemWrapper(target), log_(log) {}
+
+    const char* Name() const override { return "RocklockTableFiles"; }
+
+    rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                      rocksdb::IODebugContext* debug) override {
+        if (path.ends_with(".sst")) {
+            if (const auto synced = log_.sync(); !synced.ok()) {
+                return rocksdb::status_to_io_status(rocksdb::Status(synced));
+            }
+        }
+        return target()->NewWritableFile(path, options, result, debug);
+    }
+
+private:
+    CommitLog& log_;
+};
+
 }  // namespace
 
 RocksdbDatabase::RocksdbDatabase(SpaceReserve& reserve)
-    : env_(make_log_env(recovery_, make_reserved_files(reserve))) {}
+    : files_(make_reserved_files(reserve)),
+      log_(files_),
+      env_(make_log_env(recovery_, std::make_shared<TableFiles>(files_, log_))) {}
 
 RocksdbDatabase::~RocksdbDatabase() {
     if (!db_) return;
@@ -45,6 +68,7 @@ RocksdbDatabase::~RocksdbDatabase() {
     if (fork_check_.in_child()) {
         std::ignore = db_.release();
         std::ignore = env_.release();
+        log_.abandon();
         return;
     }
     damage_->detach();
@@ -64,13 +88,18 @@ Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const Rocksd
     std::string identity;
     std::ignore =
         rocksdb::ReadFileToString(env_.get(), directory.database() + "/IDENTITY", &identity);
+    existing_ = directory.existing();
     if (directory.existing()) {
         if (auto known = require_known_families(directory, whole); !known) return known;
     }
+    if (db_) {
+        for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
+        db_.reset();
+    }
     rocksdb::DB* opened = nullptr;
     if (directory.existing()) {
-        auto begun = recovery_.begin(sync_mark_key(without_newline(std::move(identity))),
-                                     directory.database(), log_end == LogEnd::power_cut);
+        auto begun = recovery_.begin(sync_mark_key(identity), directory.database(),
+                                     log_end == LogEnd::power_cut);
         if (!begun) return about_damage(begun.error(), directory);
     }
     const auto status =
@@ -84,35 +113,93 @@ Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const Rocksd
         // If this fails, RocksDB tries to merge again each second.
         std::ignore = db_->SetOptions(family(damaged), {{"disable_auto_compactions", "true"}});
     });
-    return use ? keep_marks(directory) : Result<void>();
-}
-
-const std::string* RocksdbDatabase::sync_mark() const {
-    const auto mark = recovery_.take_mark();
-    if (!mark) return nullptr;
-    encode_sync_mark(mark_key_, *mark, mark_);
-    return &mark_;
-}
-
-void RocksdbDatabase::completed(bool synced) const {
-    recovery_.completed();
-    if (synced) recovery_.synced(recovery_.written());
-}
-
-rocksdb::Status RocksdbDatabase::sync() const {
-    // Read before the sync: records that are written meanwhile may not be part of it.
-    const SyncMark through = recovery_.written();
-    auto status = db_->SyncWAL();
-    if (status.ok()) recovery_.synced(through);
-    return status;
-}
-
-// Called after the open, since RocksDB creates the identity of a new database.
-Result<void> RocksdbDatabase::keep_marks(const StoreDirectory& directory) {
-    std::string identity;
     std::ignore = db_->GetDbIdentity(identity);
-    mark_key_ = sync_mark_key(without_newline(std::move(identity)));
-    return recovery_.keep_marks(mark_key_, directory.database());
+    reading_.directory = directory.database();
+    reading_.key = sync_mark_key(identity);
+    reading_.end = log_end;
+    reading_.sync = use;
+    reading_.shared = options.purpose == Purpose::read_shared;
+    return find_first_log();
+}
+
+Result<void> RocksdbDatabase::find_first_log() {
+    std::string bytes;
+    const auto status =
+        db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), first_log_key, &bytes);
+    has_log_ = has_commit_log(reading_.directory);
+    if (status.IsNotFound()) return {};
+    if (!status.ok()) return to_error(status);
+    const auto first = Reader(bytes).u64();
+    if (!first) {
+        return Error(ErrorCode::corrupt, "the key \"commits\" in " + reading_.directory +
+                                             " is not the number of a log file");
+    }
+    reading_.first = *first;
+    has_log_ = names_log_ = true;
+    return {};
+}
+
+Result<bool> RocksdbDatabase::read_log(const CommitLog::Apply& apply) {
+    if (!has_log_) return true;
+    const auto status = log_.read(reading_, apply, extent_);
+    if (status.IsNotFound() || status.IsPathNotFound()) return false;
+    if (!status.ok()) return to_error(status);
+    if (extent_.last < reading_.first && names_log_) {
+        return Error(ErrorCode::corrupt, "file " + std::to_string(reading_.first) +
+                                             " of the commit log is missing in " +
+                                             reading_.directory);
+    }
+    return true;
+}
+
+Result<void> RocksdbDatabase::open_log(const std::vector<Write>& format) {
+    rocksdb::Status status;
+    if (existing_ && !has_log_) {
+        rocksdb::WriteBatch batch;
+        for (const Write& write : format) {
+            if (status.ok()) status = batch.Put(family(write.family), write.key, *write.value);
+        }
+        if (status.ok()) status = write(batch);
+        if (status.ok()) status = flush(0);
+        if (!status.ok()) return to_error(status);
+    }
+    const auto number = log_.open(reading_, extent_);
+    if (!number) return number.error();
+    status = log_.start(*number);
+    return status.ok() ? Result<void>() : Result<void>(to_error(status));
+}
+
+CommitLog::Reading RocksdbDatabase::log_until_now() const {
+    CommitLog::Reading reading = reading_;
+    reading.end = LogEnd::killed;
+    reading.sync = false;
+    reading.until = log_.written();
+    // Nothing was written since the store was opened.
+    if (reading.until->log == 0) reading.until = SyncMark{log_.number(), 0};
+    if (reading.until->log == 0) reading.until.reset();
+    return reading;
+}
+
+rocksdb::Status RocksdbDatabase::write(rocksdb::WriteBatch& batch) const {
+    rocksdb::WriteOptions options;
+    options.disableWAL = true;
+    return db_->Write(options, &batch);
+}
+
+// The families are flushed one after the other, so the number must become durable after all of
+// them.
+rocksdb::Status RocksdbDatabase::flush(std::uint64_t first_log) {
+    auto* const numbers = db_->DefaultColumnFamily();
+    auto status = db_->Flush(rocksdb::FlushOptions(), {handles_.begin() + 1, handles_.end()});
+    if (!status.ok() || first_log == 0) return status;
+    kill_point(KillPoint::in_flush);
+    std::string number;
+    append_u64(number, first_log);
+    rocksdb::WriteBatch batch;
+    status = batch.Put(numbers, first_log_key, number);
+    if (status.ok()) status = write(batch);
+    if (status.ok()) status = db_->Flush(rocksdb::FlushOptions(), numbers);
+    return status;
 }
 
 }  // namespace rocklock

@@ -1,9 +1,15 @@
-// A RocksDB database with the families of a store, its logs and the sync marks of the logs.
+// A RocksDB database with the families of a store, and the commit log of the store.
+//
+// The family `default` contains the key `commits` with the number of the first file of the commit
+// log that is needed. It is absent until the first flush; the first file is then the file 1. A
+// database without a commit log is a new one, or a copy, or was last used by a version without a
+// commit log. In the last case, the last commits are in RocksDB's own log.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocksdb/db.h>
@@ -15,6 +21,7 @@
 #include "base/assert.hpp"
 #include "base/fork.hpp"
 #include "storage/compaction_damage.hpp"
+#include "storage/files/commit_log.hpp"
 #include "storage/files/log_files.hpp"
 #include "storage/files/log_recovery.hpp"
 
@@ -23,7 +30,11 @@ namespace rocklock {
 class SpaceReserve;
 class StoreDirectory;
 
-// Threads:  as for rocksdb::DB, except for open() and sync_mark().
+// The key in the family `default`.
+inline constexpr std::string_view first_log_key = "commits";
+
+// Threads:  as for rocksdb::DB and CommitLog. open(), read_log() and open_log() are called by the
+//           thread that opens the store.
 // Lifetime: in a child of the process, the destructor does not use the files and the threads of the
 //           database.
 class RocksdbDatabase {
@@ -39,15 +50,26 @@ public:
     Result<void> open(const StoreDirectory& directory, const RocksdbOptions& options,
                       bool same_boot);
 
-    // Returns the sync mark for the next commit, or null if there is no new mark. Threads: one at a
-    // time.
-    const std::string* sync_mark() const;
-    // Must be called after each successful write to the database, by the thread that writes.
-    // `synced` states whether the write was also synced.
-    void completed(bool synced) const;
-    // Syncs the logs. Threads: thread-safe, also during writes.
-    rocksdb::Status sync() const;
-    std::uint64_t discarded_log_bytes() const { return recovery_.discarded(); }
+    // Reads the commit log, and calls `apply` for each record. Does nothing if there is no commit
+    // log. Returns false if another process has removed files meanwhile, so that the database must
+    // be opened again.
+    Result<bool> read_log(const CommitLog::Apply& apply);
+    // Starts a new file of the commit log. If an existing database has no commit log, first writes
+    // everything to table files, including `format`, the record of the format of the store, so that
+    // older versions refuse the store. Errors: as open_rocksdb_storage().
+    Result<void> open_log(const std::vector<Write>& format);
+    // Whether the store had a commit log when it was opened.
+    bool has_log() const { return has_log_; }
+    CommitLog& log() const { return log_; }
+    // The part of the log that is needed now, for a copy.
+    CommitLog::Reading log_until_now() const;
+
+    // Writes without a log.
+    rocksdb::Status write(rocksdb::WriteBatch& batch) const;
+    // Writes everything to table files, and the number of the first file of the commit log that is
+    // needed then, unless it is 0.
+    rocksdb::Status flush(std::uint64_t first_log);
+    std::uint64_t discarded_log_bytes() const { return recovery_.discarded() + log_.discarded(); }
 
     rocksdb::DB& operator*() const { return *db_; }
     rocksdb::DB* operator->() const { return db_.get(); }
@@ -58,12 +80,19 @@ public:
     const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
 
 private:
-    Result<void> keep_marks(const StoreDirectory& directory);
+    Result<void> find_first_log();
 
     ForkCheck fork_check_;
-    mutable LogRecovery recovery_;
-    std::uint64_t mark_key_ = 0;
-    mutable std::string mark_;
+    // Of RocksDB's own log.
+    LogRecovery recovery_;
+    const std::shared_ptr<rocksdb::FileSystem> files_;
+    mutable CommitLog log_;
+    CommitLog::Reading reading_;
+    CommitLog::Extent extent_;
+    bool existing_ = false;
+    bool has_log_ = false;
+    // Whether the database has the key `commits`.
+    bool names_log_ = false;
     std::shared_ptr<CompactionDamage> damage_ = std::make_shared<CompactionDamage>();
     std::unique_ptr<rocksdb::Env> env_;
     std::unique_ptr<rocksdb::DB> db_;

@@ -1,11 +1,13 @@
 #include "storage/rocksdb_reader.hpp"
 
+#include <optional>
 #include <utility>
 
 #include <rocksdb/db.h>
 
 #include "base/assert.hpp"
 #include "base/fork.hpp"
+#include "storage/merged_cursor.hpp"
 #include "storage/preconditions.hpp"
 #include "storage/rocksdb_setup.hpp"
 
@@ -14,8 +16,6 @@ namespace {
 
 class RocksdbCursor final : public Snapshot::Cursor {
 public:
-    enum class Direction : std::uint8_t { forwards, backwards };
-
     RocksdbCursor(const RocksdbReader& reader, rocksdb::ReadOptions options, std::string_view first,
                   std::string_view last)
         : reader_(reader),
@@ -28,7 +28,7 @@ public:
         options_.iterate_lower_bound = &lower_;
     }
 
-    void start(Family family, Direction direction) {
+    void start(Family family, ScanDirection direction) {
         ROCKLOCK_ASSERT(iterator_ == nullptr);
         // RocksDB requires ordered bounds.
         if (!last_.empty() && last_ <= first_) return;
@@ -36,7 +36,7 @@ public:
         family_ = family;
         iterator_.reset(
             reader_.database()->NewIterator(options_, reader_.database().family(family)));
-        if (direction == Direction::forwards) {
+        if (direction == ScanDirection::ascending) {
             iterator_->Seek(lower_);
         } else {
             iterator_->SeekToLast();
@@ -48,7 +48,7 @@ public:
     std::string_view value() const override { return iterator_->value().ToStringView(); }
     void next() override {
         ROCKLOCK_ASSERT(valid());
-        if (direction_ == Direction::forwards) {
+        if (direction_ == ScanDirection::ascending) {
             iterator_->Next();
         } else {
             iterator_->Prev();
@@ -66,7 +66,7 @@ private:
     const rocksdb::Slice lower_;
     const rocksdb::Slice upper_;
     rocksdb::ReadOptions options_;
-    Direction direction_ = Direction::forwards;
+    ScanDirection direction_ = ScanDirection::ascending;
     Family family_ = Family::meta;
     std::unique_ptr<rocksdb::Iterator> iterator_;
 };
@@ -74,29 +74,35 @@ private:
 class RocksdbSnapshot final : public Snapshot {
 public:
     explicit RocksdbSnapshot(const RocksdbReader& reader) : reader_(reader) {
+        const MutexLock lock(reader.unflushed().publishing);
         options_.snapshot = reader.database()->GetSnapshot();
+        view_.emplace(reader.unflushed().buffer.view());
     }
     ~RocksdbSnapshot() override {
         if (!fork_check_.in_child()) reader_.database()->ReleaseSnapshot(options_.snapshot);
     }
 
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
-        return reader_.get(options_, family, key);
+        if (reader_.unflushed().contains(family)) {
+            auto found = view_->get(family, key);
+            if (found.known) return std::move(found).value;
+        }
+        return reader_.get_flushed(options_, family, key);
     }
     std::unique_ptr<Cursor> scan(Family family, std::string_view first,
                                  std::string_view last) const override {
-        return start_cursor(options_, family, first, last, RocksdbCursor::Direction::forwards);
+        return start_cursor(options_, family, first, last, ScanDirection::ascending);
     }
     std::unique_ptr<Cursor> scan_once(Family family, std::string_view first,
                                       std::string_view last) const override {
         rocksdb::ReadOptions options = options_;
         options.fill_cache = false;
         options.readahead_size = scan_once_bytes;
-        return start_cursor(options, family, first, last, RocksdbCursor::Direction::forwards);
+        return start_cursor(options, family, first, last, ScanDirection::ascending);
     }
     std::unique_ptr<Cursor> scan_back(Family family, std::string_view first,
                                       std::string_view last) const override {
-        return start_cursor(options_, family, first, last, RocksdbCursor::Direction::backwards);
+        return start_cursor(options_, family, first, last, ScanDirection::descending);
     }
 
 private:
@@ -105,15 +111,18 @@ private:
 
     std::unique_ptr<Cursor> start_cursor(const rocksdb::ReadOptions& options, Family family,
                                          std::string_view first, std::string_view last,
-                                         RocksdbCursor::Direction direction) const {
+                                         ScanDirection direction) const {
         auto cursor = std::make_unique<RocksdbCursor>(reader_, options, first, last);
         cursor->start(family, direction);
-        return cursor;
+        if (!reader_.unflushed().contains(family)) return cursor;
+        return merge_cursors(view_->scan(family, first, last, direction), std::move(cursor),
+                             direction);
     }
 
     const RocksdbReader& reader_;
     ForkCheck fork_check_;
     rocksdb::ReadOptions options_;
+    std::optional<const RecordBuffer::View> view_;
 };
 
 // The snapshot of a child process, which must not read either.
@@ -148,8 +157,18 @@ private:
 
 }  // namespace
 
-Result<std::optional<std::string>> RocksdbReader::get(const rocksdb::ReadOptions& options,
-                                                      Family family, std::string_view key) const {
+// The buffer is read first: a record that is moved to RocksDB meanwhile is found there.
+Result<std::optional<std::string>> RocksdbReader::get(Family family, std::string_view key) const {
+    if (unflushed_.contains(family)) {
+        auto found = unflushed_.buffer.get(family, key);
+        if (found.known) return std::move(found).value;
+    }
+    return get_flushed(rocksdb::ReadOptions(), family, key);
+}
+
+Result<std::optional<std::string>> RocksdbReader::get_flushed(const rocksdb::ReadOptions& options,
+                                                              Family family,
+                                                              std::string_view key) const {
     std::string value;
     const auto status = database_->Get(options, database_.family(family), key, &value);
     if (status.ok()) return std::optional(std::move(value));
@@ -159,6 +178,11 @@ Result<std::optional<std::string>> RocksdbReader::get(const rocksdb::ReadOptions
 
 CachedValue RocksdbReader::get_cached(Family family, std::string_view key,
                                       std::size_t max_bytes) const {
+    if (unflushed_.contains(family)) {
+        auto found = unflushed_.buffer.get(family, key);
+        if (found.known && found.value && found.value->size() > max_bytes) return {};
+        if (found.known) return {true, std::move(found).value};
+    }
     rocksdb::ReadOptions options;
     options.read_tier = rocksdb::kBlockCacheTier;
     rocksdb::PinnableSlice value;

@@ -143,9 +143,9 @@ rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating
     // The group commit is the only writer.
     result.allow_concurrent_memtable_write = false;
     result.enable_write_thread_adaptive_yield = false;
-    // A commit must have reached the operating system before it counts as written.
-    result.manual_wal_flush = false;
-    // After a crash, a prefix of the commits must be recovered.
+    // The commit log contains what is only in memory.
+    result.avoid_flush_during_shutdown = true;
+    // For stores of format 2 or earlier, whose last commits are in RocksDB's log.
     result.wal_recovery_mode = recovery_mode(log_end);
     // Limits how much the next open has to replay: unflushed memory and its log.
     result.db_write_buffer_size = options.write_buffer_bytes;

@@ -15,6 +15,8 @@
 
 #include <rocklock/storage/storage.hpp>
 
+#include "storage/files/log_recovery.hpp"
+
 namespace rocklock {
 
 class StoreDirectory;
@@ -27,18 +29,6 @@ Error to_error(const rocksdb::Status& status);
 Error to_open_error(const rocksdb::Status& status, const StoreDirectory& directory);
 // If the error reports corruption, adds the path of the damaged store to its message.
 Error about_damage(Error error, const StoreDirectory& directory);
-
-// The damage at the end of a log that is tolerated when the store is opened.
-enum class LogEnd : std::uint8_t {
-    // The process was killed, but the machine kept running. Only the last record of the log can be
-    // incomplete. Damage anywhere else means that bytes are lost which were reported as written.
-    killed,
-    // After a power failure, the unsynced end of the log may be damaged in any way. The log is read
-    // up to the damage.
-    power_cut,
-    // No damage is tolerated.
-    whole,
-};
 
 // Returns the options. `env` must outlive the database.
 rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating, LogEnd log_end,

@@ -2,8 +2,8 @@
 //
 // It is safe for locks because of a few properties: one log for all families, written by one leader
 // in the order of the commits, so that a crash leaves a prefix of the commits; a checksum of every
-// byte read; and failing closed. RocksDB's transactions are not used: their locks exist in memory
-// only, per transaction, and expire on the wall clock.
+// byte read; and failing closed. The log is our own (commit_log.hpp). RocksDB's transactions are
+// not used: their locks exist in memory only, per transaction, and expire on the wall clock.
 #include <unistd.h>
 
 #include <atomic>
@@ -27,9 +27,10 @@
 #include "base/timings.hpp"
 #include "storage/disk_use.hpp"
 #include "storage/files/store_directory.hpp"
+#include "storage/flush_thread.hpp"
 #include "storage/group_commit.hpp"
-#include "storage/idle_flush.hpp"
 #include "storage/recent_versions.hpp"
+#include "storage/record_flush.hpp"
 #include "storage/rocksdb_copy.hpp"
 #include "storage/rocksdb_database.hpp"
 #include "storage/rocksdb_reader.hpp"
@@ -47,15 +48,59 @@ using std::chrono::steady_clock;
 constexpr std::uint64_t min_idle_flush = 512U << 10;
 // They are not written if the file system has less free space.
 constexpr std::uint64_t min_free_space = 64U << 20;
+// A flush begins when the records in the buffer take the size of the write buffer divided by
+// `buffer_divisor`, or when the file of the commit log has its size multiplied by `log_multiple`.
+// If the records take the size of the write buffer, commits wait for the flush.
+constexpr std::size_t buffer_divisor = 2;
+constexpr std::uint64_t log_multiple = 2;
 
 class RocksdbEngine final : public Engine {
 public:
-    RocksdbEngine(const RocksdbDatabase& database, StoreDirectory& directory, SpaceReserve& reserve,
-                  IdleFlush& idle)
-        : database_(database), directory_(directory), reserve_(reserve), idle_(idle) {}
+    RocksdbEngine(const RocksdbDatabase& database, RecordFlush& flush, StoreDirectory& directory,
+                  SpaceReserve& reserve, FlushThread& flush_thread)
+        : database_(database),
+          unflushed_(flush.unflushed()),
+          flush_(flush),
+          directory_(directory),
+          reserve_(reserve),
+          flush_thread_(flush_thread) {}
+
+    // Must be called before the first commit.
+    void set_write_buffer(std::size_t bytes) { write_buffer_ = bytes; }
+    // Begins a flush between two commits, unless one is in progress. Waits for a commit in
+    // progress.
+    rocksdb::Status begin_flush() {
+        const MutexLock lock(writing_);
+        bool begun = false;
+        return flush_.begin(begun);
+    }
+    // As begin_flush(), but does nothing if a commit is in progress. For the flush thread, for
+    // which such a commit may be waiting.
+    rocksdb::Status try_begin_flush() {
+        if (!writing_.try_lock()) return {};
+        bool begun = false;
+        auto status = flush_.begin(begun);
+        writing_.unlock();
+        return status;
+    }
+
+    // Applies a record of the commit log at recovery.
+    rocksdb::Status apply(std::string_view record) {
+        RecordReader reader;
+        auto status = rocksdb::WriteBatch(std::string(record)).Iterate(&reader);
+        if (!status.ok()) return status;
+        Batch* const batch = &reader.batch;
+        return publish({&batch, 1});
+    }
 
     Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) override {
         if (const auto* known = known_.find(family, key)) return *known;
+        if (unflushed_.contains(family)) {
+            if (const auto found = unflushed_.buffer.version(family, key)) {
+                known_.keep(family, key, *found);
+                return *found;
+            }
+        }
         value_.Reset();
         const auto status =
             database_->Get(rocksdb::ReadOptions(), database_.family(family), key, &value_);
@@ -77,33 +122,29 @@ public:
                 if (!added.ok()) return to_error(added);
             }
         }
-        if (const std::string* const mark = database_.sync_mark()) {
+        const MutexLock lock(writing_);
+        if (const std::string* const mark = database_.log().sync_mark()) {
             if (const auto added = group_.PutLogData(*mark); !added.ok()) return to_error(added);
         }
-        // RocksDB writes and syncs in one call. If a test watches kill points, the write is split
-        // into two calls, with the same result in the log.
-        const bool apart = kill_hook_is_set();
-        rocksdb::WriteOptions options;
-        options.sync = sync && !apart;
         kill_point(KillPoint::before_write);
-        const auto began = steady_clock::now();
-        reserve_.prepare(group_.GetDataSize(), began);
-        const auto status = database_->Write(options, &group_);
-        if (options.sync) syncs_.add(steady_clock::now() - began);
-        if (!status.ok()) {
-            known_.forget();
-            return to_error(status);
+        reserve_.prepare(group_.GetDataSize(), steady_clock::now());
+        auto status = database_.log().append(group_.Data());
+        if (status.ok()) {
+            kill_point(KillPoint::after_write);
+            if (sync) {
+                if (auto synced = this->sync(); !synced) return synced;
+            }
+            status = publish(batches);
         }
-        database_.completed(options.sync);
-        idle_.wrote();
-        kill_point(KillPoint::after_write);
-        note(batches);
-        return sync && apart ? this->sync() : Result<void>();
+        if (status.ok()) status = begin_flush_if_full();
+        if (status.ok()) return {};
+        known_.forget();
+        return to_error(status);
     }
 
     Result<void> sync() override {
         const auto began = steady_clock::now();
-        const auto status = database_.sync();
+        const auto status = database_.log().sync();
         syncs_.add(steady_clock::now() - began);
         if (!status.ok()) return to_error(status);
         kill_point(KillPoint::after_sync);
@@ -120,6 +161,73 @@ public:
     }
 
 private:
+    // Collects the writes of a record.
+    struct RecordReader final : rocksdb::WriteBatch::Handler {
+        rocksdb::Status PutCF(std::uint32_t family, const rocksdb::Slice& key,
+                              const rocksdb::Slice& value) override {
+            return add(family, key, value.ToString());
+        }
+        rocksdb::Status DeleteCF(std::uint32_t family, const rocksdb::Slice& key) override {
+            return add(family, key, std::nullopt);
+        }
+        void LogData(const rocksdb::Slice&) override {}
+        // The first family is the default one, which commits do not write.
+        rocksdb::Status add(std::uint32_t family, const rocksdb::Slice& key,
+                            std::optional<std::string> value) {
+            if (family == 0 || family > family_count) {
+                return rocksdb::Status::Corruption("a record of the log has an unknown family");
+            }
+            batch.writes.push_back(
+                {static_cast<Family>(family - 1), key.ToString(), std::move(value)});
+            return {};
+        }
+
+        Batch batch;
+    };
+
+    // Makes the writes visible. Moves the records of the buffer's families out of the batches.
+    rocksdb::Status publish(std::span<Batch* const> batches) {
+        note(batches);
+        rest_.Clear();
+        buffered_.clear();
+        for (Batch* const batch : batches) {
+            for (Write& write : batch->writes) {
+                if (unflushed_.contains(write.family)) {
+                    buffered_.push_back(std::move(write));
+                    continue;
+                }
+                auto* const family = database_.family(write.family);
+                const auto added = write.value ? rest_.Put(family, write.key, *write.value)
+                                               : rest_.Delete(family, write.key);
+                if (!added.ok()) return added;
+            }
+        }
+        if (buffered_.empty()) return database_.write(rest_);
+        const MutexLock lock(unflushed_.publishing);
+        if (rest_.Count() > 0) {
+            if (auto status = database_.write(rest_); !status.ok()) return status;
+        }
+        unflushed_.buffer.apply(buffered_);
+        return {};
+    }
+
+    rocksdb::Status begin_flush_if_full() {
+        flush_thread_.wrote();
+        const std::size_t bytes = unflushed_.buffer.bytes();
+        if (bytes < write_buffer_ / buffer_divisor &&
+            database_.log().bytes() < log_multiple * write_buffer_) {
+            return {};
+        }
+        if (flush_.in_progress()) {
+            if (bytes >= write_buffer_) flush_.wait();
+            return {};
+        }
+        bool begun = false;
+        auto status = flush_.begin(begun);
+        if (begun) flush_thread_.request();
+        return status;
+    }
+
     void note(std::span<Batch* const> batches) {
         for (const Batch* const batch : batches) {
             for (const Write& write : batch->writes) {
@@ -131,10 +239,20 @@ private:
     }
 
     const RocksdbDatabase& database_;
+    UnflushedRecords& unflushed_;
+    RecordFlush& flush_;
     StoreDirectory& directory_;
     SpaceReserve& reserve_;
-    IdleFlush& idle_;
+    FlushThread& flush_thread_;
+    std::size_t write_buffer_ = 0;
+    // Held while a group is written or a flush begins, so that a flush begins between two groups.
+    // Lock order: this mutex, UnflushedRecords::publishing, the mutexes of RecordBuffer and
+    // CommitLog.
+    Mutex writing_;
     rocksdb::WriteBatch group_;
+    // The writes of the group to RocksDB, and those to the buffer.
+    rocksdb::WriteBatch rest_;
+    std::vector<Write> buffered_;
     rocksdb::PinnableSlice value_;
     RecentVersions known_;
     Timings syncs_;
@@ -147,8 +265,8 @@ public:
           is_copy_(is_copy),
           directory_(std::move(directory)),
           group_(engine_, clock, false) {}
-    // The thread of idle_ uses the other members.
-    ~RocksdbStorage() override { idle_.stop(); }
+    // The thread uses the other members.
+    ~RocksdbStorage() override { flush_thread_.stop(); }
 
     // Must be called first. Errors: as open_rocksdb_storage().
     Result<void> open(const RocksdbOptions& options);
@@ -174,7 +292,7 @@ public:
     }
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
         if (fork_check_.in_child()) return not_ours();
-        return reader_.get(rocksdb::ReadOptions(), family, key);
+        return reader_.get(family, key);
     }
     CachedValue get_cached(Family family, std::string_view key,
                            std::size_t max_bytes) const override {
@@ -201,10 +319,11 @@ private:
     Result<void> check_kind() const;
     Result<void> write_first_meta();
     Result<bool> is_empty() const;
-    void flush_when_idle();
-    rocksdb::Status flush() const {
-        return database_->Flush(rocksdb::FlushOptions(), database_.families());
-    }
+    Result<bool> recover_log();
+    Result<void> flush();
+    Result<void> flush_by_thread();
+    bool should_flush_when_idle() const;
+    void flush_in_thread();
     Error not_ours() const;
 
     Clock& clock_;
@@ -216,10 +335,12 @@ private:
     std::unique_ptr<StoreDirectory> directory_;
     SpaceReserve reserve_{directory_->path()};
     RocksdbDatabase database_{reserve_};
-    IdleFlush idle_{[this] { flush_when_idle(); }};
-    RocksdbEngine engine_{database_, *directory_, reserve_, idle_};
+    UnflushedRecords unflushed_;
+    RecordFlush flush_{database_, unflushed_};
+    FlushThread flush_thread_{[this] { flush_in_thread(); }};
+    RocksdbEngine engine_{database_, flush_, *directory_, reserve_, flush_thread_};
     GroupCommit group_;
-    RocksdbReader reader_{database_, group_};
+    RocksdbReader reader_{database_, unflushed_, group_};
     DiskUse disk_use_;
     std::atomic<bool> suspect_{false};
     bool read_only_ = false;
@@ -232,7 +353,23 @@ Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
     const auto marker = directory_->marker();
     const bool same_boot = marker && !boot_id.empty() && *marker == boot_id;
     if (!read_only_) reserve_.make_room(options);
-    if (auto opened = database_.open(*directory_, options, same_boot); !opened) return opened;
+    unflushed_.every_family = read_only_;
+    engine_.set_write_buffer(options.write_buffer_bytes);
+    for (int tries = 10;; --tries) {
+        if (auto opened = database_.open(*directory_, options, same_boot); !opened) return opened;
+        const auto recovered = recover_log();
+        if (!recovered) {
+            // A sync may have failed.
+            if (recovered.error().code == ErrorCode::io_error) directory_->remove_marker();
+            return about_damage(recovered.error(), *directory_);
+        }
+        if (*recovered) break;
+        if (tries == 0) {
+            return Error(ErrorCode::io_error, "files of the commit log in " +
+                                                  directory_->database() +
+                                                  " disappear while they are read: try again");
+        }
+    }
     if (auto checked = check_format(); !checked) return checked;
     suspect_ = directory_->existing() && !marker;
     // Without keep(), a reader removes the files that it has created.
@@ -242,8 +379,15 @@ Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
     }
     directory_->keep();
     reserve_.start(options);
-    idle_.start();
+    flush_thread_.start();
     return {};
+}
+
+// Returns false if another process has removed files of the log meanwhile.
+Result<bool> RocksdbStorage::recover_log() {
+    // Discards the records of a previous attempt.
+    if (unflushed_.buffer.begin_drain()) unflushed_.buffer.end_drain();
+    return database_.read_log([this](std::string_view record) { return engine_.apply(record); });
 }
 
 void RocksdbStorage::set_reserve_bytes(std::uint64_t bytes) {
@@ -256,15 +400,21 @@ Result<void> RocksdbStorage::check_format() {
     if (!*stored) {
         const auto empty = is_empty();
         if (!empty) return empty.error();
-        if (*empty && !directory_->marker()) return write_first_meta();
+        if (*empty && !directory_->marker()) {
+            if (auto opened = database_.open_log({}); !opened) return opened;
+            return write_first_meta();
+        }
         return Error(ErrorCode::corrupt, directory_->database() + " has no record of its format");
     }
     if (auto checked = check_kind(); !checked) return checked;
     const auto number = read_format(*stored, directory_->database());
     if (!number) return number.error();
-    if (*number == store_format || read_only_) return {};
+    if (read_only_) return {};
+    if (*number == store_format) return database_.open_log({});
     Batch batch;
     batch.writes.push_back(format_record(version_of(**stored) + 1));
+    if (!database_.has_log()) return database_.open_log(batch.writes);
+    if (auto opened = database_.open_log({}); !opened) return opened;
     return commit(std::move(batch), Durability::durable);
 }
 
@@ -314,6 +464,9 @@ StorageStatistics RocksdbStorage::statistics() const {
 Result<void> RocksdbStorage::mark_sound() {
     if (auto failed = failure()) return *std::move(failed);
     if (!suspect_) return {};
+    // After a failed sync, the operating system can return data that is not on the disk. Table
+    // files that are written now contain and sync this data.
+    if (auto flushed = flush_by_thread(); !flushed) return flushed;
     if (auto marked = directory_->write_marker(clock_.boot_id()); !marked) return marked;
     suspect_ = false;
     return {};
@@ -323,11 +476,14 @@ Result<void> RocksdbStorage::copy_to(const std::string& directory,
                                      const std::vector<Write>& marks) {
     if (fork_check_.in_child()) return not_ours();
     return make_copy(directory, marks, [&](const std::string& path) -> Result<void> {
+        // Keeps the files that the checkpoint may need.
+        const CommitLog::Pin pin(database_.log());
         rocksdb::Checkpoint* made = nullptr;
         auto status = rocksdb::Checkpoint::Create(&*database_, &made);
         const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
         if (status.ok()) status = checkpoint->CreateCheckpoint(path);
-        return status.ok() ? Result<void>() : Result<void>(to_error(status));
+        if (!status.ok()) return to_error(status);
+        return apply_log(path, database_.log_until_now());
     });
 }
 
@@ -340,27 +496,52 @@ Result<void> RocksdbStorage::verify() const {
 Result<void> RocksdbStorage::close() {
     if (fork_check_.in_child()) return not_ours();
     if (read_only_) return {};
-    idle_.stop();
     if (auto drained = group_.close(); !drained) return drained;
-    const auto flushed = flush();
-    return flushed.ok() ? Result<void>() : Result<void>(to_error(flushed));
+    flush_thread_.stop();
+    return flush();
+}
+
+// Moves the records of all commits before the call to table files.
+Result<void> RocksdbStorage::flush_by_thread() {
+    // A flush in progress began earlier.
+    flush_.wait();
+    const auto status = engine_.begin_flush();
+    if (!status.ok()) return to_error(status);
+    flush_thread_.request();
+    flush_.wait();
+    if (flush_.failed()) return to_error(rocksdb::Status::IOError("cannot write table files"));
+    return {};
+}
+
+// Moves all records to table files. The flush thread must not run.
+Result<void> RocksdbStorage::flush() {
+    auto status = flush_.finish();
+    if (status.ok()) status = engine_.begin_flush();
+    if (status.ok()) status = flush_.finish();
+    return status.ok() ? Result<void>() : Result<void>(to_error(status));
 }
 
 // Does nothing if little space is free: a flush that fails because the disk is full would fail the
 // store.
-void RocksdbStorage::flush_when_idle() {
-    if (failure() || !accepts_growth()) return;
-    std::uint64_t bytes = 0;
+bool RocksdbStorage::should_flush_when_idle() const {
+    if (failure() || !accepts_growth()) return false;
+    std::uint64_t bytes = unflushed_.buffer.bytes();
     for (auto* const family : database_.families()) {
         std::uint64_t part = 0;
         database_->GetIntProperty(family, rocksdb::DB::Properties::kCurSizeAllMemTables, &part);
         bytes += part;
     }
-    if (bytes < min_idle_flush) return;
+    if (bytes < min_idle_flush) return false;
     const auto space = reserve_.space();
-    if (!space || space->free_bytes < min_free_space) return;
-    // After an error, RocksDB refuses the next write with this error.
-    std::ignore = flush();
+    return space && space->free_bytes >= min_free_space;
+}
+
+// Finishes the flush that a commit has begun, or flushes because the store is idle.
+void RocksdbStorage::flush_in_thread() {
+    rocksdb::Status status;
+    if (!flush_.in_progress() && should_flush_when_idle()) status = engine_.try_begin_flush();
+    if (status.ok()) status = flush_.finish();
+    if (!status.ok()) group_.fail(to_error(status));
 }
 
 Error RocksdbStorage::not_ours() const { return opened_before_fork(opened_by_); }

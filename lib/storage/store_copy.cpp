@@ -16,8 +16,11 @@
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
+#include "base/bytes.hpp"
 #include "storage/files/log_files.hpp"
 #include "storage/files/store_directory.hpp"
+#include "storage/files/sync_marks.hpp"
+#include "storage/rocksdb_database.hpp"
 #include "storage/rocksdb_setup.hpp"
 
 namespace rocklock {
@@ -243,6 +246,58 @@ Result<void> make_copy(const std::string& directory, const std::vector<Write>& m
     if (auto filled = fill(copy.partial_path()); !filled) return filled;
     if (auto marked = write_marks(copy.partial_path(), marks); !marked) return marked;
     return copy.complete();
+}
+
+Result<void> apply_log(const std::string& path, CommitLog::Reading reading) {
+    CopyDatabase database;
+    auto status = database.open(path, false);
+    std::string first;
+    if (status.ok()) {
+        status = database->Get(rocksdb::ReadOptions(), database->DefaultColumnFamily(),
+                               first_log_key, &first);
+    }
+    if (status.ok()) reading.first = Reader(first).u64().value_or(reading.first);
+    if (status.ok() || status.IsNotFound()) {
+        rocksdb::WriteOptions without_log;
+        without_log.disableWAL = true;
+        CommitLog log(rocksdb::FileSystem::Default());
+        CommitLog::Extent extent;
+        const auto apply = [&](std::string_view record) {
+            rocksdb::WriteBatch batch{std::string(record)};
+            return database->Write(without_log, &batch);
+        };
+        status = log.read(reading, apply, extent);
+        if (status.ok()) {
+            status = database->Delete(without_log, database->DefaultColumnFamily(), first_log_key);
+        }
+    }
+    if (status.ok()) status = database.flush();
+    const auto closed = database.close();
+    if (status.ok()) status = closed;
+    return status.ok() ? Result<void>() : Result<void>(to_error(status));
+}
+
+Result<void> apply_own_log(const std::string& path) {
+    if (!has_commit_log(path)) return {};
+    std::string identity;
+    const auto status =
+        rocksdb::ReadFileToString(rocksdb::Env::Default(), path + "/IDENTITY", &identity);
+    if (!status.ok()) return to_error(status);
+    CommitLog::Reading reading;
+    reading.directory = path;
+    reading.key = sync_mark_key(identity);
+    if (auto applied = apply_log(path, reading); !applied) return applied;
+    std::error_code failed;
+    for (fs::directory_iterator entry(path, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        const std::string name = entry->path().filename().string();
+        if (!log_number(name, LogKind::commits) && name != "SYNCED_COMMITS") continue;
+        if (::unlink(entry->path().c_str()) != 0) {
+            return system_error("cannot delete " + entry->path().string(), errno);
+        }
+    }
+    if (failed) return system_error("cannot list " + path, failed.value());
+    return {};
 }
 
 Result<void> write_database(const std::string& path, const Snapshot& values,

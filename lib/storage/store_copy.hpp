@@ -16,6 +16,8 @@
 #include <rocklock/result.hpp>
 #include <rocklock/storage/storage.hpp>
 
+#include "storage/files/commit_log.hpp"
+
 namespace rocklock {
 
 // Makes a copy of a store in `directory`. First removes the remains of an interrupted copy. Then
@@ -28,6 +30,16 @@ namespace rocklock {
 //         and those of `fill` and of the disk
 Result<void> make_copy(const std::string& directory, const std::vector<Write>& marks,
                        const std::function<Result<void>(const std::string& database)>& fill);
+
+// Completes a checkpoint for make_copy(): applies the commits of the log to the database at `path`,
+// and deletes the key `commits`, so that the copy needs no commit log. Reads the log from the
+// number that the checkpoint contains; `reading.first` if it contains none. Errors: corrupt, and
+// the errors of the disk.
+Result<void> apply_log(const std::string& path, CommitLog::Reading reading);
+
+// As apply_log(), but applies the commit log of the database itself, if it has one, and deletes the
+// files of the log.
+Result<void> apply_own_log(const std::string& path);
 
 // Returns true for values that are not part of a copy.
 using ExceptValue = std::function<bool(Family family, std::string_view key)>;

@@ -15,8 +15,9 @@
 namespace rocklock {
 
 // The number of the current format. In format 2, the end of a session can be part of the record of
-// its grant. Every store of format 1 is also valid in format 2.
-inline constexpr std::uint32_t store_format = 2;
+// its grant. Every store of format 1 is also valid in format 2. Since format 3, the last commits
+// are in the commit log and not in RocksDB's log.
+inline constexpr std::uint32_t store_format = 3;
 inline constexpr std::string_view format_key = "format";
 
 // Returns the record of the current format. `version` is the version of the value.

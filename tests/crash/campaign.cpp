@@ -104,6 +104,18 @@ Round Campaign::at_point(Company company, Target target, std::uint32_t nth) {
     return play(orders, Killer::worker);
 }
 
+Round Campaign::in_flush(Flushes flushes, std::uint32_t nth) {
+    Orders orders = this->orders();
+    if (flushes == Flushes::often) {
+        orders.threads = 2;
+        orders.background = true;
+        orders.operations = 500;
+        orders.write_buffer_bytes = 8U << 10;
+    }
+    orders.nth_in_flush = nth;
+    return play(orders, Killer::worker);
+}
+
 Round Campaign::at_random() {
     Orders orders = this->orders();
     orders.threads = 1 + static_cast<std::uint32_t>(random_.below(3));
@@ -183,7 +195,9 @@ void Campaign::count(const Journal& journal, Killer killer, Round& round) {
     round.verb = header.orders.verb;
     round.point = header.orders.point;
     round.at_point = header.killed_itself.load() != 0;
-    if (killer == Killer::harness) {
+    if (header.killed_in_flush.load() != 0) {
+        ++counts_.killed_in_flush;
+    } else if (killer == Killer::harness) {
         ++counts_.killed_at_random;
     } else if (round.at_point) {
         ++counts_.killed_at_points;
@@ -206,7 +220,7 @@ Complaint Campaign::judge(const Round& round) {
     if (!verdict.wrong) return std::nullopt;
     return "seed " + std::to_string(seed_) + ", round " + std::to_string(counts_.rounds) + ", " +
            (round.at_point ? std::string(to_string(round.verb)) + " " + point_names[round.point]
-                           : std::string("killed at random")) +
+                           : std::string("killed at random or in a flush")) +
            ": " + *verdict.wrong + described(round.life);
 }
 
@@ -224,6 +238,7 @@ std::string Campaign::report() const {
     std::string text =
         std::to_string(counts_.rounds) + " rounds on " + std::to_string(counts_.stores) +
         " stores: " + std::to_string(counts_.killed_at_points) + " killed at points, " +
+        std::to_string(counts_.killed_in_flush) + " in a flush, " +
         std::to_string(counts_.killed_at_random) + " at random, " + std::to_string(counts_.missed) +
         " at the end of their work; " + std::to_string(counts_.reboots) +
         " restarts of the machine\n" + std::to_string(counts_.decided) + " operations decided, " +

@@ -23,6 +23,7 @@ struct Counts {
     std::uint64_t reboots = 0;
     std::uint64_t killed_at_points = 0;
     std::uint64_t killed_at_random = 0;
+    std::uint64_t killed_in_flush = 0;
     // The number of rounds in which the worker ended before it reached the point at which it should
     // be killed.
     std::uint64_t missed = 0;
@@ -71,6 +72,11 @@ public:
 
     // Runs a round in which the worker kills itself when it reaches `target` for the nth time.
     Round at_point(Company company, Target target, std::uint32_t nth);
+    // When records are flushed: when the worker closes the store, or also during its operations.
+    enum class Flushes : std::uint8_t { at_close, often };
+    // Runs a round in which the worker kills itself when it passes KillPoint::in_flush for the nth
+    // time. With `often`, the worker has several threads.
+    Round in_flush(Flushes flushes, std::uint32_t nth);
     // Runs a round with several threads, in which the campaign kills the worker at a random time.
     Round at_random();
 

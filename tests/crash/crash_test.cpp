@@ -111,6 +111,20 @@ BOOST_AUTO_TEST_CASE(with_threads_leaves_a_prefix_of_its_decisions) {
     BOOST_CHECK_GT(campaign.counts().answered, 100);
 }
 
+// Between any two steps of a flush, each record is in the log that is read, or in a table file.
+BOOST_AUTO_TEST_CASE(in_a_flush_leaves_all_written_data) {
+    Campaign campaign(6);
+    // A close passes the point five times.
+    for (std::uint32_t nth = 1; nth <= 5; ++nth) {
+        require_judged(campaign, campaign.in_flush(Campaign::Flushes::at_close, nth));
+    }
+    for (std::uint32_t nth = 1; nth <= 12; ++nth) {
+        require_judged(campaign, campaign.in_flush(Campaign::Flushes::often, nth));
+    }
+    BOOST_TEST_MESSAGE(campaign.report());
+    BOOST_TEST(campaign.counts().killed_in_flush == 17U);
+}
+
 // Tests the judge itself: it must reject a store with any of these faults.
 BOOST_AUTO_TEST_CASE(that_breaks_a_promise_is_detected) {
     Campaign campaign(3);
@@ -215,8 +229,9 @@ BOOST_AUTO_TEST_CASE(keeps_its_promises_in_a_long_run, *unit_test::precondition(
         const Company company = dice < 4   ? Company::alone
                                 : dice < 6 ? Company::manager
                                            : Company::threads;
-        wrong = campaign.judge(dice < 8 ? campaign.at_point(company, target, nth)
-                                        : campaign.at_random());
+        wrong = campaign.judge(dice < 8   ? campaign.at_point(company, target, nth)
+                               : dice < 9 ? campaign.at_random()
+                                          : campaign.in_flush(Campaign::Flushes::at_close, nth));
     }
     std::printf("%s", campaign.report().c_str());
     BOOST_REQUIRE_MESSAGE(!wrong, wrong.value_or(""));

@@ -23,7 +23,7 @@
 
 namespace rocklock::crash {
 
-// The three kill points of the storage, and one in the worker.
+// The kill points of a commit, and one in the worker. KillPoint::in_flush is counted separately.
 inline constexpr std::size_t point_count = 4;
 inline constexpr std::size_t after_reply = 3;
 inline constexpr std::array<const char*, point_count> point_names = {"before_write", "after_write",
@@ -44,6 +44,11 @@ struct Orders {
     std::uint32_t nth = 0;
     Verb verb = Verb::recovery;
     std::size_t point = 0;
+    // The size of the write buffer, and therefore how often records are flushed.
+    std::size_t write_buffer_bytes = 8U << 20;
+    // The worker closes the store after its operations, and kills itself when it passes
+    // KillPoint::in_flush for the nth time. If nth_in_flush is 0, the worker does neither.
+    std::uint32_t nth_in_flush = 0;
     std::array<char, 32> boot_id{};
 };
 
@@ -69,6 +74,9 @@ struct JournalHeader {
     // The number of decisions at the last write of the storage. The number is exact only if the
     // worker has a single thread.
     std::atomic<std::uint64_t> written;
+    // How often the worker has passed KillPoint::in_flush, and whether it killed itself there.
+    std::atomic<std::uint32_t> passed_in_flush;
+    std::atomic<std::uint32_t> killed_in_flush;
     // Set immediately before the worker kills itself.
     std::atomic<std::uint32_t> killed_itself;
     std::array<std::array<std::atomic<std::uint32_t>, point_count>, verb_count> passed;

@@ -40,6 +40,19 @@ thread_local std::optional<Verb> current_verb = std::nullopt;
 thread_local Entry* undecided = nullptr;
 thread_local SessionId fresh_session;
 
+[[noreturn]] void die() {
+    kill(getpid(), SIGKILL);
+    // Waits for the signal to arrive.
+    for (;;) pause();
+}
+
+void pass_in_flush() {
+    JournalHeader& header = journal->header();
+    if (header.passed_in_flush.fetch_add(1) + 1 != header.orders.nth_in_flush) return;
+    header.killed_in_flush.store(1);
+    die();
+}
+
 void pass(std::size_t point) {
     JournalHeader& header = journal->header();
     if (point == static_cast<std::size_t>(KillPoint::after_write)) {
@@ -51,9 +64,7 @@ void pass(std::size_t point) {
     const Orders& orders = header.orders;
     if (orders.nth != times || orders.verb != *current_verb || orders.point != point) return;
     header.killed_itself.store(1);
-    kill(getpid(), SIGKILL);
-    // Waits for the signal to arrive.
-    for (;;) pause();
+    die();
 }
 
 // The system clock. Records the time of a decision in the journal: reading the clock is the first
@@ -398,10 +409,15 @@ private:
 int live(const std::string& directory) {
     const Orders& orders = journal->header().orders;
     static NotingClock clock(orders.boot_id.data());
-    kill_hook.store([](KillPoint point) { pass(static_cast<std::size_t>(point)); });
+    kill_hook.store([](KillPoint point) {
+        if (point == KillPoint::in_flush) return pass_in_flush();
+        pass(static_cast<std::size_t>(point));
+    });
 
     current_verb = Verb::recovery;
-    auto storage = open_rocksdb_storage(directory, clock);
+    RocksdbOptions storage_options;
+    storage_options.write_buffer_bytes = orders.write_buffer_bytes;
+    auto storage = open_rocksdb_storage(directory, clock, storage_options);
     if (!storage) {
         std::fprintf(stderr, "crash_worker: %s\n", storage.error().message.c_str());
         return 1;
@@ -429,7 +445,8 @@ int live(const std::string& directory) {
     for (std::thread& thread : threads) thread.join();
     journal->header().finished.store(1);
     while (orders.stays) pause();
-    // Does not close the store: ends like a crash.
+    if (orders.nth_in_flush != 0) std::ignore = (*storage)->close();
+    // Otherwise, does not close the store: ends like a crash.
     kill(getpid(), SIGKILL);
     return 1;
 }

@@ -106,7 +106,8 @@ BOOST_AUTO_TEST_CASE(completes_it_or_leaves_it_to_the_next_call) {
 }
 
 // F7, S4: the tokens of a restored copy continue after those of the original store.
-BOOST_AUTO_TEST_CASE(issues_tokens_greater_than_all_since_the_copy) {
+BOOST_AUTO_TEST_CASE(issues_tokens_greater_than_all_since_the_copy,
+                     *boost::unit_test::label("embedded")) {
     SimulatedClock clock;
     auto copy = marked_store(clock);
     Token later{};

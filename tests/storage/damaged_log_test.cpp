@@ -5,7 +5,6 @@
 // proves that it was synced. The store reports how many bytes it has discarded then.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -23,6 +22,7 @@
 #include "storage/files/log_recovery.hpp"
 #include "storage/files/sync_marks.hpp"
 #include "support/in_child.hpp"
+#include "support/repetitions.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {
@@ -57,7 +57,7 @@ struct LogFixture {
     // Whether the store has SYNCED_LOG. If it has an older one, as after a power failure, it states
     // less.
     enum class Position : std::uint8_t { known, lost };
-    static constexpr const char* synced_log = "db/SYNCED_LOG";
+    static constexpr const char* synced_log = "db/SYNCED_COMMITS";
 
     static constexpr int count = 600;
     static constexpr int in_tables = 200;
@@ -84,7 +84,7 @@ struct LogFixture {
         for (const auto& entry : fs::recursive_directory_iterator(path)) {
             if (!entry.is_regular_file() || entry.file_size() == 0) continue;
             files.push_back(fs::relative(entry.path(), path));
-            if (entry.path().extension() == ".log") logs.push_back(files.back());
+            if (entry.path().extension() == ".commits") logs.push_back(files.back());
         }
         std::sort(files.begin(), files.end());
         std::sort(logs.begin(), logs.end());
@@ -157,9 +157,8 @@ struct LogFixture {
 }  // namespace
 
 BOOST_FIXTURE_TEST_CASE(loses_no_synced_record_if_a_bit_is_flipped, LogFixture) {
-    const bool all = std::getenv("ROCKLOCK_TEST_ALL") != nullptr;
     std::mt19937 random(1);
-    for (int i = 0; i < (all ? 1'000 : 60); ++i) {
+    for (int i = 0; i < (runs_all() ? 1'000 : repetitions(60, 3)); ++i) {
         // Three of four bits are in the written part of a log.
         const bool in_log = i % 4 != 0;
         const auto& some = in_log ? logs : files;

@@ -93,7 +93,8 @@ struct Fixture {
 
     fs::path find_log() const {
         for (const auto& entry : fs::directory_iterator(path + "/db")) {
-            if (entry.path().extension() == ".log" && entry.file_size() > 0) return entry.path();
+            if (entry.path().extension() == ".commits" && entry.file_size() > 0)
+                return entry.path();
         }
         BOOST_FAIL("no log in " << path);
         return {};
@@ -105,7 +106,7 @@ struct Fixture {
         const std::string copy = directory / "copy";
         fs::remove_all(copy);
         fs::copy(path, copy, fs::copy_options::recursive);
-        BOOST_REQUIRE(fs::remove(copy + "/db/SYNCED_LOG"));
+        BOOST_REQUIRE(fs::remove(copy + "/db/SYNCED_COMMITS"));
         std::ofstream(fs::path(copy) / "db" / log.filename(), std::ios::binary) << changed;
         SimulatedClock later;
         if (after_power_cut) later.reboot("boot-2");

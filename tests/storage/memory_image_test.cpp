@@ -14,6 +14,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "support/repetitions.hpp"
+
 namespace rocklock {
 namespace {
 
@@ -34,8 +36,8 @@ Rows rows_of(const MemoryImage& image, MemoryImage::Moment moment) {
 BOOST_AUTO_TEST_SUITE(an_image_in_memory)
 
 BOOST_AUTO_TEST_CASE(contains_what_a_map_contains) {
-    for (unsigned seed = 0; seed < 20; ++seed) {
-        std::mt19937_64 random(seed);
+    for (int seed = 0; seed < testing::repetitions(20, 4); ++seed) {
+        std::mt19937_64 random(static_cast<unsigned>(seed));
         MemoryImage image;
         Rows expected;
         std::vector<std::pair<MemoryImage::Moment, Rows>> snapshots;

@@ -18,6 +18,7 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "base/bytes.hpp"
+#include "storage/files/sync_marks.hpp"
 #include "support/abilities.hpp"
 #include "support/in_child.hpp"
 #include "support/temporary_directory.hpp"
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(leaves_no_log_to_replay_when_closed) {
     storage.reset();
     std::uintmax_t bytes = 0;
     for (const auto& entry : fs::directory_iterator(path + "/db")) {
-        if (entry.path().extension() == ".log") bytes += entry.file_size();
+        if (entry.path().extension() == ".commits") bytes += entry.file_size();
     }
     BOOST_TEST(bytes == 0U);
 }
@@ -327,7 +328,7 @@ BOOST_AUTO_TEST_CASE(uses_an_empty_directory_and_one_whose_creation_was_interrup
 BOOST_AUTO_TEST_CASE(reports_that_a_store_is_from_a_newer_version) {
     {
         auto storage = open().value();
-        storage->commit(format_of(2, 3)).value();
+        storage->commit(format_of(2, 4)).value();
     }
     BOOST_TEST((refusal() == ErrorCode::newer_format));
 }
@@ -352,8 +353,8 @@ BOOST_AUTO_TEST_CASE(upgrades_a_store_of_an_older_version) {
     }
     // Opening for writing updates the format, because an older version could not read later
     // records.
-    BOOST_TEST((stored_format(*open().value()) == std::pair<std::uint64_t, std::uint32_t>(8, 2)));
-    BOOST_TEST((stored_format(*open().value()) == std::pair<std::uint64_t, std::uint32_t>(8, 2)));
+    BOOST_TEST((stored_format(*open().value()) == std::pair<std::uint64_t, std::uint32_t>(8, 3)));
+    BOOST_TEST((stored_format(*open().value()) == std::pair<std::uint64_t, std::uint32_t>(8, 3)));
 }
 
 // Root can write to any directory, so the child switches to an unprivileged user first.
@@ -386,17 +387,18 @@ BOOST_FIXTURE_TEST_SUITE(damage, Fixture)
 
 BOOST_AUTO_TEST_CASE(in_the_middle_of_the_log_is_corruption) {
     leave_by_crash();
-    const auto log = database_file(path, ".log");
+    const auto log = database_file(path, ".commits");
     std::string bytes = contents(log);
-    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);
+    const std::size_t middle = measure_log(bytes).written / 2;
+    bytes[middle] = static_cast<char>(bytes[middle] ^ 0x10);
     write_file(log, bytes);
     BOOST_TEST((refusal() == ErrorCode::corrupt));
 }
 
 BOOST_AUTO_TEST_CASE(at_the_end_of_the_log_is_a_write_cut_short) {
     leave_by_crash(Durability::written);
-    const auto log = database_file(path, ".log");
-    fs::resize_file(log, fs::file_size(log) - 5);
+    const auto log = database_file(path, ".commits");
+    fs::resize_file(log, measure_log(contents(log)).written - 5);
     auto storage = open().value();
     BOOST_TEST(read(*storage, "k8") == std::string(100, 'x'));
     BOOST_TEST(read(*storage, "k9") == "none");
@@ -406,9 +408,10 @@ BOOST_AUTO_TEST_CASE(at_the_end_of_the_log_is_a_write_cut_short) {
 // kept.
 BOOST_AUTO_TEST_CASE(in_unsynced_data_ends_the_log_after_a_power_cut) {
     leave_by_crash(Durability::written);
-    const auto log = database_file(path, ".log");
+    const auto log = database_file(path, ".commits");
     std::string bytes = contents(log);
-    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);
+    const std::size_t middle = measure_log(bytes).written / 2;
+    bytes[middle] = static_cast<char>(bytes[middle] ^ 0x10);
     write_file(log, bytes);
     clock.reboot("boot-2");
     auto storage = open().value();
@@ -425,7 +428,7 @@ BOOST_AUTO_TEST_CASE(in_unsynced_data_ends_the_log_after_a_power_cut) {
 
 BOOST_AUTO_TEST_CASE(in_synced_data_is_corruption_also_after_a_power_cut) {
     leave_by_crash();
-    const auto log = database_file(path, ".log");
+    const auto log = database_file(path, ".commits");
     std::string bytes = contents(log);
     const auto middle = bytes.find("k5");
     bytes[middle] = static_cast<char>(bytes[middle] ^ 0x10);
@@ -500,12 +503,12 @@ BOOST_AUTO_TEST_CASE(is_there_until_the_store_is_marked_sound) {
     BOOST_TEST(!open().value()->suspect());
 }
 
-// Uses a file system of two megabytes, mounted in the mount namespace of a child process.
+// Uses a file system of two megabytes, mounted in the mount namespace of a new process.
 BOOST_AUTO_TEST_CASE(is_recorded_after_a_full_disk_and_no_data_is_lost,
                      *boost::unit_test::precondition(may_mount)) {
     const std::string small = directory / "small";
     fs::create_directory(small);
-    const int status = in_child([&] {
+    const int status = in_new_process([&] {
         if (unshare(CLONE_NEWNS) != 0 ||
             mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
             mount("tmpfs", small.c_str(), "tmpfs", 0, "size=2m") != 0) {
@@ -530,6 +533,7 @@ BOOST_AUTO_TEST_CASE(is_recorded_after_a_full_disk_and_no_data_is_lost,
         if (mount(nullptr, small.c_str(), nullptr, MS_REMOUNT, "size=20m") != 0) return 4;
         auto storage = open_rocksdb_storage(store, clock).value();
         if (!storage->suspect()) return 5;
+        if (!storage->mark_sound()) return 9;
         for (int i = 0; i < acknowledged; ++i) {
             if (read(*storage, "k" + std::to_string(i)) == "none") return 6;
         }

@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(deletes_the_file_of_an_earlier_reserve) {
 
 // A call that exceeds the limit would end the process.
 BOOST_AUTO_TEST_CASE(has_no_file_that_the_process_may_not_have) {
-    const int status = in_child([] {
+    const int status = in_new_process([] {
         const rlimit limit{mb, mb};
         if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
         SmallDisk disk;

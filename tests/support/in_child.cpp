@@ -1,9 +1,11 @@
 #include "support/in_child.hpp"
 
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +14,9 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
 
 namespace rocklock::testing {
 namespace {
@@ -44,6 +49,26 @@ void await_others() {
 }
 
 }  // namespace
+
+int in_new_process(const std::function<int()>& body) {
+    constexpr const char* marker = "ROCKLOCK_TEST_NEW_PROCESS";
+    if (std::getenv(marker) != nullptr) return body();
+    std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+    std::string test = "--run_test=" + boost::unit_test::framework::current_test_case().full_name();
+    std::string variable = std::string(marker) + "=1";
+    std::vector<char*> variables{variable.data()};
+    for (char** each = environ; *each != nullptr; ++each) variables.push_back(*each);
+    variables.push_back(nullptr);
+    char* const arguments[] = {program.data(), test.data(), nullptr};
+    pid_t process = 0;
+    if (posix_spawn(&process, program.c_str(), nullptr, nullptr, arguments, variables.data()) !=
+        0) {
+        return -1;
+    }
+    int status = 0;
+    if (waitpid(process, &status, 0) != process || !WIFEXITED(status)) return -1;
+    return WEXITSTATUS(status);
+}
 
 pid_t start_child(const std::function<int()>& body) {
     await_others();

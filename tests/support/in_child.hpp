@@ -16,4 +16,9 @@ pid_t start_child(const std::function<int()>& body);
 // killed.
 int in_child(const std::function<int()>& body);
 
+// Starts this program again to run only the current test case, whose call of this function then
+// runs `body` and returns its result. Returns 0 if the test case passed there, and otherwise the
+// exit status or -1. In contrast to a forked child, the new process can use all of RocksDB.
+int in_new_process(const std::function<int()>& body);
+
 }  // namespace rocklock::testing

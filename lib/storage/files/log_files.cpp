@@ -34,8 +34,6 @@ constexpr std::uint32_t syncs_worth_it = 4;
 // replaces the zero at a gap, so that RocksDB detects it.
 constexpr char no_kind_at_all = '\xFF';
 
-bool is_log(const std::string& path) { return path.ends_with(".log"); }
-
 // The number of bytes of records in a log. Threads: one thread adds, others read.
 using Written = std::shared_ptr<std::atomic<std::uint64_t>>;
 
@@ -90,7 +88,7 @@ public:
                LogRecovery& recovery)
         : FSWritableFileOwnerWrapper(std::move(file)),
           ahead_(path),
-          number_(log_number(path).value_or(0)),
+          number_(log_number(path, recovery.kind()).value_or(0)),
           written_(std::move(written)),
           recovery_(recovery) {}
 
@@ -179,7 +177,10 @@ public:
                              std::unique_ptr<FSWritableFile>* result,
                              IODebugContext* debug) override {
         if (!is_log(path)) return target()->NewWritableFile(path, options, result, debug);
-        if (auto status = sync_last(debug); !status.ok()) return status;
+        // The commit log syncs its files itself.
+        if (recovery_.kind() == LogKind::rocksdb) {
+            if (auto status = sync_last(debug); !status.ok()) return status;
+        }
         auto status = target()->NewWritableFile(path, options, result, debug);
         if (!status.ok()) return status;
         auto written = std::make_shared<std::atomic<std::uint64_t>>(0);
@@ -217,6 +218,10 @@ public:
     }
 
 private:
+    bool is_log(const std::string& path) const {
+        return path.ends_with(suffix_of(recovery_.kind()));
+    }
+
     // If another process writes the log meanwhile, a gap may be filled between two reads. A gap is
     // real only if two measurements in a row find it.
     IOStatus find_tail(const std::string& path, LogTail& tail, IODebugContext* debug) const {
@@ -269,9 +274,14 @@ private:
 
 }  // namespace
 
+std::shared_ptr<rocksdb::FileSystem> make_log_files(
+    LogRecovery& recovery, const std::shared_ptr<rocksdb::FileSystem>& target) {
+    return std::make_shared<LogFiles>(target, recovery);
+}
+
 std::unique_ptr<rocksdb::Env> make_log_env(LogRecovery& recovery,
                                            const std::shared_ptr<rocksdb::FileSystem>& target) {
-    return rocksdb::NewCompositeEnv(std::make_shared<LogFiles>(target, recovery));
+    return rocksdb::NewCompositeEnv(make_log_files(recovery, target));
 }
 
 }  // namespace rocklock

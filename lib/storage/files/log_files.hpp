@@ -1,12 +1,13 @@
-// Adapts RocksDB's logs for frequent syncs.
+// Adapts logs in RocksDB's format for frequent syncs.
 //
 // In a sync after an append, the file system must also write metadata for the new length and the
 // new blocks of the file. An fdatasync after appending 200 bytes takes 1.5 times as long as an
 // fdatasync after overwriting 200 bytes. Therefore, a log that is synced often is extended with
 // zeros in advance, and its records overwrite the zeros.
 //
-// A new log is created only after the previous log is synced. Therefore, after a power failure, no
-// record exists that follows a missing one.
+// A new log of RocksDB is created only after the previous one is synced. Therefore, after a power
+// failure, no record exists that follows a missing one. The commit log syncs its files itself
+// (commit_log.hpp).
 //
 // log_tail.hpp explains how a reader handles the zeros.
 #pragma once
@@ -19,6 +20,11 @@
 #include "storage/files/log_recovery.hpp"
 
 namespace rocklock {
+
+// Returns a file system that opens logs of the kind `recovery.kind()` itself, and passes all other
+// operations to `target`. As make_log_env() otherwise.
+std::shared_ptr<rocksdb::FileSystem> make_log_files(
+    LogRecovery& recovery, const std::shared_ptr<rocksdb::FileSystem>& target);
 
 // Returns the environment of one store. It must outlive the database. It opens logs itself, and
 // passes all other operations to `target`. `recovery` is notified of bytes that are appended to a

@@ -21,12 +21,15 @@ using rocksdb::IOStatus;
 
 namespace {
 
-constexpr std::string_view mark_file = "/SYNCED_LOG";
+// Returns the path of the file with the newest mark.
+std::string mark_file(const std::string& directory, LogKind kind) {
+    return directory + (kind == LogKind::rocksdb ? "/SYNCED_LOG" : "/SYNCED_COMMITS");
+}
 
-// Returns the mark in SYNCED_LOG. If the file is absent or has other contents, returns a mark that
+// Returns the mark in the file. If the file is absent or has other contents, returns a mark that
 // states nothing.
-SyncMark read_mark_file(std::uint64_t key, const std::string& directory) {
-    const int file = ::open((directory + std::string(mark_file)).c_str(), O_RDONLY | O_CLOEXEC);
+SyncMark read_mark_file(std::uint64_t key, const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return {};
     std::array<char, 64> bytes{};
     const ssize_t size = ::pread(file, bytes.data(), bytes.size(), 0);
@@ -37,12 +40,12 @@ SyncMark read_mark_file(std::uint64_t key, const std::string& directory) {
 
 // Returns an error if the log of the mark was synced, and neither it nor a later one exists. A log
 // is removed only after the next one was created.
-Result<void> require_log(const SyncMark& mark, const std::string& directory) {
+Result<void> require_log(const SyncMark& mark, const std::string& directory, LogKind kind) {
     if (mark.bytes == 0) return {};
     std::error_code failed;
     for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end;
          entry.increment(failed)) {
-        if (log_number(entry->path().string()) >= mark.log) return {};
+        if (log_number(entry->path().string(), kind) >= mark.log) return {};
     }
     if (failed) return system_error("cannot list " + directory, failed.value());
     return Error(ErrorCode::corrupt, "log " + std::to_string(mark.log) + " in " + directory +
@@ -52,10 +55,12 @@ Result<void> require_log(const SyncMark& mark, const std::string& directory) {
 
 }  // namespace
 
-std::optional<std::uint64_t> log_number(const std::string& path) {
+std::string_view suffix_of(LogKind kind) { return kind == LogKind::rocksdb ? ".log" : ".commits"; }
+
+std::optional<std::uint64_t> log_number(std::string_view path, LogKind kind) {
     std::string_view name = path;
-    if (!name.ends_with(".log")) return std::nullopt;
-    name.remove_suffix(4);
+    if (!name.ends_with(suffix_of(kind))) return std::nullopt;
+    name.remove_suffix(suffix_of(kind).size());
     name.remove_prefix(name.find_last_of('/') + 1);
     std::uint64_t number = 0;
     const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -63,27 +68,27 @@ std::optional<std::uint64_t> log_number(const std::string& path) {
     return number;
 }
 
-LogRecovery::~LogRecovery() {
-    MutexLock lock(mutex_);
+// Does not lock the mutex, which another thread may have held when this process was forked.
+LogRecovery::~LogRecovery() ROCKLOCK_NO_THREAD_SAFETY_ANALYSIS {
     if (file_ >= 0) ::close(file_);
 }
 
 Result<void> LogRecovery::begin(std::uint64_t key, const std::string& directory, bool thorough) {
     key_ = key;
     thorough_ = thorough;
-    last_run_ = read_mark_file(key, directory);
+    last_run_ = read_mark_file(key, mark_file(directory, kind_));
     active_ = true;
     if (mutated(Mutant::synced_damage_recovered)) return {};
-    return require_log(last_run_, directory);
+    return require_log(last_run_, directory, kind_);
 }
 
-// Returns what SYNCED_LOG states about a log.
+// Returns what the mark file states about a log.
 LogRecovery::Evidence LogRecovery::stated(std::uint64_t log) const {
     return {log == last_run_.log ? last_run_.bytes : 0, log < last_run_.log};
 }
 
 IOStatus LogRecovery::judge(FileSystem& files, const std::string& path, const LogTail& tail) {
-    Evidence evidence = stated(log_number(path).value_or(0));
+    Evidence evidence = stated(log_number(path, kind_).value_or(0));
     const bool whole = tail.clean() && tail.end() >= evidence.synced && !evidence.all;
     if (whole && !thorough_ && !cut_) return {};
     std::string log;
@@ -112,34 +117,33 @@ IOStatus LogRecovery::judge(FileSystem& files, const std::string& path, const Lo
 IOStatus LogRecovery::collect(FileSystem& files, const std::string& path, std::string_view log,
                               Evidence& evidence) const {
     const std::string directory = std::filesystem::path(path).parent_path();
-    const auto number = log_number(path);
-    const auto note = [&](std::string_view bytes) {
-        const auto marks = find_sync_marks(key_, bytes);
-        for (const SyncMark& mark : marks) {
+    const auto number = log_number(path, kind_);
+    const auto note = [&](std::string_view bytes, bool later) {
+        for (const SyncMark& mark : find_sync_marks(key_, bytes)) {
             if (mark.log == number) evidence.synced = std::max(evidence.synced, mark.bytes);
+            if (mark.log > number || (later && kind_ == LogKind::rocksdb)) evidence.all = true;
         }
-        return !marks.empty();
     };
-    note(log);
+    note(log, false);
     std::vector<std::string> names;
     if (auto status = files.GetChildren(directory, IOOptions(), &names, nullptr); !status.ok()) {
         return status;
     }
     for (const std::string& name : names) {
-        if (log_number(name) <= number) continue;
+        if (log_number(name, kind_) <= number) continue;
         std::string later;
         const std::string file = (std::filesystem::path(directory) / name).string();
         auto status = rocksdb::ReadFileToString(&files, file, &later);
         // Another process that has the store open may have removed the file.
         if (status.IsNotFound() || status.IsPathNotFound()) continue;
         if (!status.ok()) return status;
-        if (note(later)) evidence.all = true;
+        note(later, true);
     }
     return {};
 }
 
 Result<void> LogRecovery::keep_marks(std::uint64_t key, const std::string& directory) {
-    const std::string path = directory + std::string(mark_file);
+    const std::string path = mark_file(directory, kind_);
     MutexLock lock(mutex_);
     file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file_ < 0) return system_error("cannot open " + path, errno);

@@ -6,19 +6,20 @@
 //                       └ all before it is synced     └ all before it is synced
 //
 // If a log was cut short, its last marks are lost. Therefore, the newest mark is also written to
-// the file SYNCED_LOG in the directory of the logs, which is overwritten after each sync.
-// SYNCED_LOG itself is not synced. After a power failure it may contain an older mark, which is
-// still true.
+// the mark file in the directory of the logs, which is overwritten after each sync. The mark file
+// is SYNCED_LOG or SYNCED_COMMITS, depending on the kind of the logs. It is not synced. After a
+// power failure it may contain an older mark, which is still true.
 //
 // At recovery, damage before the last known sync is corruption, because a power failure cannot
-// cause it. Damage after it may be a torn write. RocksDB then recovers the log up to the damage,
-// and the discarded bytes are counted.
+// cause it. Damage after it may be a torn write. The reader, RocksDB or CommitLog, then recovers
+// the log up to the damage, and the discarded bytes are counted.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocksdb/file_system.h>
@@ -31,36 +32,68 @@
 
 namespace rocklock {
 
-// Returns the number in the file name of a log, or nullopt if the file is not a log.
-std::optional<std::uint64_t> log_number(const std::string& path);
+// The logs of a store. Both kinds have the format of RocksDB's logs.
+enum class LogKind : std::uint8_t {
+    // RocksDB's own log, "NUMBER.log". It contains the last commits of a store that was last used
+    // by a version without a commit log.
+    rocksdb,
+    // The commit log, "NUMBER.commits"; see commit_log.hpp.
+    commits,
+};
+
+// The damage at the end of a log that is tolerated when the store is opened.
+enum class LogEnd : std::uint8_t {
+    // The process was killed, but the machine kept running. Only the last record of the log can be
+    // incomplete. Damage anywhere else means that bytes are lost which were reported as written.
+    killed,
+    // After a power failure, the unsynced end of the log may be damaged in any way. The log is read
+    // up to the damage.
+    power_cut,
+    // No damage is tolerated.
+    whole,
+};
+
+// Returns the end of the file names of these logs.
+std::string_view suffix_of(LogKind kind);
+// Returns the number in the file name of a log of this kind, or nullopt for any other file.
+std::optional<std::uint64_t> log_number(std::string_view path, LogKind kind = LogKind::rocksdb);
 
 // Threads: thread-safe. begin(), end() and judge() are called by the thread that opens the store,
 // appended() and completed() by one thread at a time.
 class LogRecovery {
 public:
-    LogRecovery() = default;
+    explicit LogRecovery(LogKind kind = LogKind::rocksdb) : kind_(kind) {}
     LogRecovery(const LogRecovery&) = delete;
     LogRecovery& operator=(const LogRecovery&) = delete;
     ~LogRecovery();
 
-    // From now on until end(), judge() examines each log that RocksDB reads. `key` is the key of
+    // From now on until end(), judge() examines each log that is read. `key` is the key of
     // the sync marks, and `directory` contains the logs. If `thorough` is true, judge() verifies
     // all records. Otherwise, it verifies only the logs that do not end with a complete record, and
-    // those that are shorter than SYNCED_LOG states. RocksDB verifies the other logs. Errors:
+    // those that are shorter than the mark file states. The reader verifies the other logs. Errors:
     // corrupt if a synced log is missing; io_error.
     Result<void> begin(std::uint64_t key, const std::string& directory, bool thorough);
     void end() { active_ = false; }
+    LogKind kind() const { return kind_; }
     bool active() const { return active_; }
 
-    // Called before RocksDB replays the log at `path`. `tail` describes the end of this log.
+    // Called before the reader replays the log at `path`. `tail` describes the end of this log.
     // Errors: Corruption if synced bytes are damaged or missing; read errors.
     rocksdb::IOStatus judge(rocksdb::FileSystem& files, const std::string& path,
                             const LogTail& tail);
 
+    // Whether the mark file states that a log with a greater number was synced.
+    bool states_later_than(std::uint64_t log) const { return last_run_.log > log; }
+    // Called if the reader does not read this log and the later ones, although they are not
+    // damaged. `bytes` bytes of this log are discarded; judge() counts those of the later ones.
+    void cut(std::uint64_t bytes) {
+        cut_ = true;
+        discarded_ += bytes;
+    }
     // Returns the number of bytes at the end of the logs that recovery has discarded.
     std::uint64_t discarded() const { return discarded_; }
 
-    // From now on, writes each mark to SYNCED_LOG in `directory`. `key` is the key of the marks.
+    // From now on, writes each mark to the mark file in `directory`. `key` is the key of the marks.
     // Errors: as system_error().
     Result<void> keep_marks(std::uint64_t key, const std::string& directory);
 
@@ -80,8 +113,9 @@ private:
     struct Evidence {
         // The number of bytes of the log that are known to be synced.
         std::uint64_t synced = 0;
-        // Whether a later log contains marks. If so, this log is completely synced, because a log
-        // is created only after the previous log was synced.
+        // Whether the whole log is known to be synced. In the commit log, a mark of a later log
+        // proves this. In RocksDB's logs, any mark in a later log proves it, because a log is
+        // created only after the previous one was synced.
         bool all = false;
     };
 
@@ -89,9 +123,10 @@ private:
                               std::string_view log, Evidence& evidence) const;
     Evidence stated(std::uint64_t log) const;
 
+    const LogKind kind_;
     std::atomic<bool> active_{false};
     std::uint64_t key_ = 0;
-    // The mark that SYNCED_LOG contained when the store was opened.
+    // The mark that the mark file contained when the store was opened.
     SyncMark last_run_;
     bool thorough_ = false;
     // Whether a log was cut at its damage. If so, later logs are not replayed.
@@ -102,8 +137,8 @@ private:
     SyncMark appended_ ROCKLOCK_GUARDED_BY(mutex_);
     SyncMark written_ ROCKLOCK_GUARDED_BY(mutex_);
     SyncMark synced_ ROCKLOCK_GUARDED_BY(mutex_);
-    // The descriptor of SYNCED_LOG, or -1 if the file is not open. The next members are the key of
-    // its marks, and a buffer for the bytes of a mark.
+    // The descriptor of the mark file, or -1 if the file is not open. The next members are the key
+    // of its marks, and a buffer for the bytes of a mark.
     int file_ ROCKLOCK_GUARDED_BY(mutex_) = -1;
     std::uint64_t file_key_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::string bytes_ ROCKLOCK_GUARDED_BY(mutex_);

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include <boost/crc.hpp>
-
 #include "base/assert.hpp"
+#include "storage/files/crc32c.hpp"
 
 namespace rocklock {
 namespace {
@@ -35,16 +34,16 @@ std::string_view LogTail::record_at(std::string_view rest) {
     return known && size <= rest.size() ? rest.substr(0, size) : std::string_view();
 }
 
-// CRC-32C of type and payload, masked: rotated, plus a constant. RocksDB masks stored checksums
-// because a CRC of data that contains CRCs is weak.
+// RocksDB masks stored checksums because a CRC of data that contains CRCs is weak.
+std::uint32_t LogTail::checksum_of(std::string_view record) {
+    const std::uint32_t plain = crc32c(record.substr(kind_at));
+    return ((plain >> 15) | (plain << 17)) + 0xA282EAD8U;
+}
+
 bool LogTail::checksum_matches(std::string_view record) {
-    boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
-    crc.process_bytes(record.data() + kind_at, record.size() - kind_at);
-    const std::uint32_t plain = crc.checksum();
-    const std::uint32_t masked = ((plain >> 15) | (plain << 17)) + 0xA282EAD8U;
     std::uint32_t said = 0;
     for (std::size_t i = 4; i-- > 0;) said = said << 8 | byte_at(record, i);
-    return said == masked;
+    return said == checksum_of(record);
 }
 
 void LogTail::read(std::string_view block) {

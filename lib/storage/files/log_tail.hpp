@@ -40,6 +40,9 @@ public:
     // block. Returns an empty view if there is no record, because the type is unknown or the length
     // exceeds `rest`.
     static std::string_view record_at(std::string_view rest);
+    // Returns the checksum that the header of the record must contain: the CRC-32C of type and
+    // payload, masked (rotated, plus a constant).
+    static std::uint32_t checksum_of(std::string_view record);
     // Returns whether the checksum in the header matches the record.
     static bool checksum_matches(std::string_view record);
 

@@ -102,7 +102,7 @@ std::string parent_of(const std::string& path) {
 }
 
 bool is_table_or_log(const std::string& name) {
-    return name.ends_with(".sst") || name.ends_with(".log");
+    return name.ends_with(".sst") || name.ends_with(".log") || name.ends_with(".commits");
 }
 
 }  // namespace
@@ -218,7 +218,7 @@ Result<void> StoreDirectory::inspect_database() {
         }
         // The files of an interrupted creation.
         if (name == "LOCK" || name == "IDENTITY" || name == "SYNCED_LOG" ||
-            name.starts_with("MANIFEST-") || name.ends_with(".dbtmp")) {
+            name == "SYNCED_COMMITS" || name.starts_with("MANIFEST-") || name.ends_with(".dbtmp")) {
             continue;
         }
         return Error(ErrorCode::not_a_store,

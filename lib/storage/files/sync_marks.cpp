@@ -33,6 +33,7 @@ std::string without_block_headers(std::string_view log) {
 }  // namespace
 
 std::uint64_t sync_mark_key(std::string_view identity) {
+    while (identity.ends_with('\n')) identity.remove_suffix(1);
     const auto digest = hmac_sha256(identity, "marks of synced logs");
     std::uint64_t key = 0;
     for (std::size_t i = 0; i < sizeof key; ++i) key = key << 8 | digest[i];

@@ -1,4 +1,5 @@
-// Marks in RocksDB's logs. A mark states how many bytes of a log are known to be synced.
+// Marks in RocksDB's logs and in the commit log. A mark states how many bytes of a log are known to
+// be synced.
 //
 // The first commit after a sync contains a mark: "when this was written, log N was synced up to
 // byte X". A mark is log data of a write batch (WriteBatch::PutLogData), which RocksDB stores in
@@ -28,7 +29,8 @@ struct SyncMark {
     bool operator==(const SyncMark&) const = default;
 };
 
-// Returns the key of the marks. `identity` is the content of the file IDENTITY of the database.
+// Returns the key of the marks. `identity` is the content of the file IDENTITY of the database. A
+// newline at its end is ignored.
 std::uint64_t sync_mark_key(std::string_view identity);
 
 // Writes the bytes of a mark to `out`, and reuses its memory.

@@ -378,7 +378,7 @@ class Check(Stores):
 
     def test_a_flipped_byte_anywhere_in_the_log_is_found(self):
         store = self.killed_store()
-        log = largest(store, "*.log")
+        log = largest(store, "*.commits")
         sound = log.read_bytes()
         for where in (0.2, 0.5, 0.99):
             with self.subTest(where):
@@ -388,7 +388,7 @@ class Check(Stores):
 
     def test_a_log_that_is_shorter_than_what_was_synced_is_refused(self):
         store = self.killed_store()
-        log = largest(store, "*.log")
+        log = largest(store, "*.commits")
         data = log.read_bytes()
         written = len(data.rstrip(b"\0"))
         for length in (0, written // 2, written - 10):
@@ -409,12 +409,12 @@ class Check(Stores):
 
     def test_the_bytes_that_a_torn_write_leaves_are_counted(self):
         store = self.killed_store()
-        log = largest(store, "*.log")
+        log = largest(store, "*.commits")
         data = log.read_bytes()
         written = len(data.rstrip(b"\0"))
         log.write_bytes(data[:written - 10])
         # After a power cut, it may state less than was synced.
-        (store / "db" / "SYNCED_LOG").unlink()
+        (store / "db" / "SYNCED_COMMITS").unlink()
         done = self.db("check", "--db", store, status=70)
         discarded = int(re.search(r"the next open discards (\d+) bytes at its end", done.stderr).group(1))
         self.assertGreater(discarded, 20)

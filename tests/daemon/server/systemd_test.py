@@ -327,7 +327,7 @@ class Backups(Scripted):
         program.write_text(f"""#!/bin/sh
             {PROGRAM} "$@" || exit
             if [ "$2" = backup ]; then
-                for file in "$3"/db/*.sst "$3"/db/*.log; do
+                for file in "$3"/db/*.sst "$3"/db/*.commits; do
                     [ -s "$file" ] && printf 'xxxxxxxxxxxxxxxx' | dd of="$file" bs=1 seek=20 conv=notrunc 2>&1
                 done
             fi

@@ -359,8 +359,10 @@ struct RocksdbOptions {
     // Whether to create the directory and an empty store if there is none. Ignored unless `purpose`
     // is `use`.
     bool create_if_missing = true;
-    // The memory for records that are in the log but not yet in table files, in total for all
-    // families. The smaller the buffer, the less of the log must be replayed after a crash.
+    // Limits the memory for records that are in the log but not yet in table files. Records of
+    // locks are written to table files when they take half of it, and those of the other families,
+    // in total, when they take all of it. The smaller the buffer, the less of the log must be
+    // replayed after a crash.
     std::size_t write_buffer_bytes = 8u << 20;
     // The memory for blocks of table files that were read.
     std::size_t block_cache_bytes = 8u << 20;

@@ -90,8 +90,9 @@ def fill(daemon):
 def pack(store, path):
     with tarfile.open(path, "w:gz") as archive:
         for file in sorted(store.rglob("*")):
-            # RocksDB's text logs contain names of this machine. Other programs do not use the lock files.
-            if not file.is_file() or file.name.startswith("LOG") or file.name in ("LOCK", "rocklock.pid"):
+            # RocksDB's text logs contain names of this machine. Other programs do not use the lock files. The
+            # reserved space is 64 MB of zeros.
+            if not file.is_file() or file.name.startswith("LOG") or file.name in ("LOCK", "rocklock.pid", "RESERVE"):
                 continue
             entry = tarfile.TarInfo(str(file.relative_to(store)))
             data = file.read_bytes()

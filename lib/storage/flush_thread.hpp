@@ -1,14 +1,16 @@
-// Calls a function when a store has not been written for a while: between one and two quiet times
-// after the last write. The function writes the records of the store that are only in memory and in
-// the log to table files.
+// Calls a function on a thread of its own, on request, and when a store has not been written for a
+// while: between one and two quiet times after the last write. The function writes the records of
+// the store that are only in memory and in the log to table files.
+//
+// request() makes the thread call the function in each state.
 //
 //                  wrote()
 //     resting ─────────────────► watching: checks after each quiet time whether the store
 //        ▲                          │       was written meanwhile
 //        └─────── flush() ◄─────────┘ it was not
 //
-// RocksDB itself writes the records only when they fill the write buffer. Until then, they take
-// memory, and an open after a crash has to read them from the log.
+// Without the calls for an idle store, the records of a store with few writes would stay in memory,
+// and an open after a crash would have to read them from the log.
 #pragma once
 
 #include <atomic>
@@ -23,25 +25,28 @@
 namespace rocklock {
 
 // Threads:  one thread at a time may call start(), stop() or the destructor. Other threads may
-//           call wrote() at the same time.
+//           call wrote() and request() at the same time.
 // Lifetime: in a forked child of the process, only stop() and the destructor may be called, and
 //           they have no effect.
-class IdleFlush {
+class FlushThread {
 public:
     static constexpr std::chrono::milliseconds default_quiet_time{1000};
 
     // `flush` is called on a thread of this object.
-    explicit IdleFlush(std::function<void()> flush,
-                       std::chrono::milliseconds quiet_time = default_quiet_time)
+    explicit FlushThread(std::function<void()> flush,
+                         std::chrono::milliseconds quiet_time = default_quiet_time)
         : flush_(std::move(flush)), quiet_time_(quiet_time) {}
-    IdleFlush(const IdleFlush&) = delete;
-    IdleFlush& operator=(const IdleFlush&) = delete;
-    ~IdleFlush() { stop(); }
+    FlushThread(const FlushThread&) = delete;
+    FlushThread& operator=(const FlushThread&) = delete;
+    ~FlushThread() { stop(); }
 
     void start();
     // Waits until a running call of `flush` has returned. There are no further calls.
     void stop();
 
+    // Makes the thread call `flush`, after a running call has returned. Requests before this call
+    // are combined.
+    void request() ROCKLOCK_EXCLUDES(mutex_);
     // Must be called after each write to the store, by one thread at a time.
     void wrote() {
         writes_.store(writes_.load(std::memory_order_relaxed) + 1);
@@ -60,6 +65,7 @@ private:
     std::atomic<bool> watching_{false};
     Mutex mutex_;
     CondVar changed_;
+    bool requested_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     bool stopping_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     StoreThread thread_;
 };

@@ -1,5 +1,5 @@
-// When the records of an idle store are written to table files.
-#include "storage/idle_flush.hpp"
+// When FlushThread calls its function, and when an idle store writes table files.
+#include "storage/flush_thread.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -31,7 +31,7 @@ constexpr milliseconds never = std::chrono::hours{1};
 constexpr seconds patience{60};
 constexpr std::uint64_t gb = 1U << 30;
 
-// Counts the flushes of an IdleFlush.
+// Counts the flushes of an FlushThread.
 class Flushes {
 public:
     void add() {
@@ -61,7 +61,7 @@ struct Flushing {
     explicit Flushing(milliseconds quiet) : idle([this] { flushes.add(); }, quiet) {}
 
     Flushes flushes;
-    IdleFlush idle;
+    FlushThread idle;
 };
 
 std::size_t table_files(const TemporaryDirectory& directory) {
@@ -96,7 +96,7 @@ void put(Storage& storage, std::size_t first, std::size_t count) {
     BOOST_REQUIRE(storage.commit(std::move(batch), Durability::written));
 }
 
-BOOST_AUTO_TEST_SUITE(idle_flush)
+BOOST_AUTO_TEST_SUITE(flush_thread)
 
 BOOST_AUTO_TEST_CASE(flushes_once_after_a_write) {
     Flushing store(quiet_time);
@@ -114,6 +114,16 @@ BOOST_AUTO_TEST_CASE(flushes_again_after_another_write) {
         store.idle.wrote();
         BOOST_TEST(store.flushes.await(i));
     }
+}
+
+BOOST_AUTO_TEST_CASE(flushes_on_request) {
+    Flushing store(never);
+    store.idle.start();
+    store.idle.request();
+    BOOST_TEST(store.flushes.await(1));
+    store.idle.wrote();
+    store.idle.request();
+    BOOST_TEST(store.flushes.await(2));
 }
 
 BOOST_AUTO_TEST_CASE(a_write_before_the_start_is_flushed) {
@@ -138,7 +148,7 @@ BOOST_AUTO_TEST_CASE(does_not_flush_without_writes_or_before_the_quiet_time) {
 BOOST_AUTO_TEST_CASE(does_not_miss_writes_that_race_with_its_decision) {
     std::atomic<std::size_t> written{0};
     std::atomic<std::size_t> flushed{0};
-    IdleFlush idle([&] { flushed = written.load(); }, milliseconds{1});
+    FlushThread idle([&] { flushed = written.load(); }, milliseconds{1});
     idle.start();
     for (std::size_t i = 1; i <= 300; ++i) {
         idle.wrote();
@@ -217,7 +227,7 @@ BOOST_AUTO_TEST_CASE(keeps_few_records_in_memory_and_does_not_flush_while_little
     const auto storage = open(directory);
     put(*storage, 0, 3000);
     BOOST_TEST(has_table_files_soon(directory));
-    std::this_thread::sleep_for(IdleFlush::default_quiet_time);
+    std::this_thread::sleep_for(FlushThread::default_quiet_time);
     BOOST_TEST(table_files(few_directory) == 0U);
     BOOST_TEST(table_files(full_directory) == 0U);
     BOOST_TEST(table_files(low_directory) == 0U);

@@ -1,12 +1,14 @@
-#include "storage/idle_flush.hpp"
+#include "storage/flush_thread.hpp"
+
+#include <utility>
 
 namespace rocklock {
 
-void IdleFlush::start() {
+void FlushThread::start() {
     thread_.start([this] { run(); });
 }
 
-void IdleFlush::stop() {
+void FlushThread::stop() {
     thread_.stop([this] {
         {
             const MutexLock lock(mutex_);
@@ -16,7 +18,15 @@ void IdleFlush::stop() {
     });
 }
 
-void IdleFlush::watch() {
+void FlushThread::request() {
+    {
+        const MutexLock lock(mutex_);
+        requested_ = true;
+    }
+    changed_.notify_all();
+}
+
+void FlushThread::watch() {
     {
         const MutexLock lock(mutex_);
         watching_.store(true);
@@ -24,9 +34,15 @@ void IdleFlush::watch() {
     changed_.notify_all();
 }
 
-void IdleFlush::run() {
+void FlushThread::run() {
     MutexLock lock(mutex_);
     while (!stopping_) {
+        if (std::exchange(requested_, false)) {
+            lock.unlock();
+            flush_();
+            lock.lock();
+            continue;
+        }
         if (!watching_.load()) {
             changed_.wait(mutex_);
             continue;
