@@ -2,7 +2,7 @@
 //
 //   bench_instructions PROGRAM [--json] [--clients N] [--rounds N] [durable | written | memory]
 //
-// Calls over HTTP are counted with a daemon of their own.
+// The calls of locks, of items, and of locks over HTTP are counted with a daemon each.
 //
 // In each round, every client sends one request, and then the program waits for all responses. This
 // resembles the load of bench_daemon with many clients. The counts contain everything that the
@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -199,8 +198,7 @@ using Measure = void (*)(const Server& server, Counter& counter, const Options& 
                          std::vector<Count>& counts);
 
 // Starts a daemon under callgrind, and counts the instructions of some calls.
-void count_with_daemon(const Options& options, std::initializer_list<Measure> measures,
-                       std::vector<Count>& counts) {
+void count_with_daemon(const Options& options, Measure measure, std::vector<Count>& counts) {
     const Folder folder(std::filesystem::temp_directory_path().string());
     const std::filesystem::path directory = folder.path();
     const auto out = directory / "out";
@@ -222,15 +220,16 @@ void count_with_daemon(const Options& options, std::initializer_list<Measure> me
     const Server server(daemon);
     if (!server.why_not().empty()) give_up("the daemon did not start: " + server.why_not());
     Counter counter(server, out);
-    for (const Measure measure : measures) measure(server, counter, options, counts);
+    measure(server, counter, options, counts);
 }
 
-// The locks over HTTP have a daemon of their own, because the daemon removes the records of ended
-// grants later, in the time of other calls.
+// Each kind of call has a daemon of its own, because the daemon moves the records of locks to table
+// files, and removes those of ended grants, later, in the time of other calls.
 std::vector<Count> count(const Options& options) {
     std::vector<Count> counts;
-    count_with_daemon(options, {count_locks, count_items}, counts);
-    count_with_daemon(options, {count_locks_over_http}, counts);
+    for (const Measure measure : {count_locks, count_items, count_locks_over_http}) {
+        count_with_daemon(options, measure, counts);
+    }
     return counts;
 }
 

@@ -90,7 +90,7 @@ void run_deaths(Setting& setting) {
     const Server* const daemon = setting.server("Rocklock, written");
     if (daemon == nullptr) give_up("start the daemon", "it cannot be started");
     const auto duration = setting.few(std::chrono::milliseconds{1000}, setting.duration());
-    for (const std::string& deaths : setting.some<std::string>({"0", "1", "2", "5", "10", "20"})) {
+    for (const std::string& deaths : setting.some<std::string>({"0", "1", "5", "20"})) {
         const auto share = static_cast<std::size_t>(std::stoul(deaths));
         const auto rounds = setting.measure(
             deaths,
