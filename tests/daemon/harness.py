@@ -143,7 +143,8 @@ class Sandbox(unittest.TestCase):
                 process.send_signal(signal.SIGCONT)
                 process.kill()
             process.communicate()
-        self.stop_daemon()
+        # If a client still ran, it would start another private daemon.
+        self.stop_private_daemons()
         shutil.rmtree(self.folder)
 
     def assert_within(self, limit_s, measure):
@@ -227,6 +228,9 @@ class Sandbox(unittest.TestCase):
             return (self.state / "daemon.log").read_text()
         except FileNotFoundError:
             return ""
+
+    def stop_private_daemons(self):
+        self.stop_daemon()
 
     def stop_daemon(self):
         pid = self.daemon_pid()

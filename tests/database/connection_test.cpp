@@ -95,10 +95,10 @@ BOOST_AUTO_TEST_CASE(to_a_daemon_at_its_connection_limit_is_retried) {
 
 BOOST_AUTO_TEST_CASE(to_a_daemon_that_stays_at_its_connection_limit_is_unreachable) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
-        for (int i = 0; i < 3; ++i) its.turn_away();
+        for (int i = 0; i < 1000; ++i) its.turn_away();
     });
     ConnectOptions options;
-    options.patience = 150ms;
+    options.patience = 1s;
     const auto database = Database::connect(daemon.path(), options);
     BOOST_TEST(failure_of(database) == "unreachable");
     BOOST_TEST(database.error().message.find("--max-connections") != std::string::npos);
@@ -108,10 +108,10 @@ BOOST_AUTO_TEST_CASE(that_is_refused_later_makes_calls_unreachable) {
     ScriptedDaemon daemon([](ScriptedDaemon& its) {
         its.welcome();
         its.hang_up();
-        for (int i = 0; i < 3; ++i) its.turn_away();
+        for (int i = 0; i < 1000; ++i) its.turn_away();
     });
     ConnectOptions options;
-    options.patience = 150ms;
+    options.patience = 1s;
     const auto database = Database::connect(daemon.path(), options);
     BOOST_TEST_REQUIRE(database.has_value());
     const auto shown = database->show("a");
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(gives_every_call_one_answer) {
 
 BOOST_AUTO_TEST_CASE(and_is_not_restored_is_unreachable) {
     ConnectOptions impatient;
-    impatient.patience = 50ms;
+    impatient.patience = 1s;
     Database gone = Database::connect(server->path(), impatient).value();
     Session session = gone.open_session("ann", by_hand()).value();
     const Guard guard = session.acquire("a").value();

@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(is_not_opened_when_it_was_written_by_a_newer_version) {
         Batch batch;
         std::string value;
         append_u64(value, 2);
-        append_u32(value, 3);
+        append_u32(value, 4);
         batch.writes.push_back({Family::meta, "format", value});
         storage->commit(std::move(batch)).value();
         storage->close().value();

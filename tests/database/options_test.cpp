@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(return_the_next_time_for_tick) {
     BOOST_TEST((*simulated.database.tick() == simulated.clock.now().boot + 20s));
 }
 
-BOOST_AUTO_TEST_CASE(end_the_sessions_of_a_restored_store) {
+BOOST_AUTO_TEST_CASE(end_the_sessions_of_a_restored_store, *boost::unit_test::label("embedded")) {
     SimulatedClock clock;
     auto storage = std::make_unique<FaultyStorage>(clock);
     const FaultyStorage& disk = *storage;

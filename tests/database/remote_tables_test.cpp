@@ -78,14 +78,14 @@ BOOST_AUTO_TEST_CASE(continue_after_a_lost_connection) {
 
 BOOST_AUTO_TEST_CASE(are_unreachable_without_a_daemon) {
     ConnectOptions options;
-    options.patience = 300ms;
+    options.patience = 1s;
     Database impatient = Database::connect(server->path(), options).value();
     TableService& remote = *impatient.tables().value();
     server.reset();
     const auto start = std::chrono::steady_clock::now();
     BOOST_TEST(outcome(remote.write_item(order("1", "text"))) == "unreachable");
     const auto took = std::chrono::steady_clock::now() - start;
-    BOOST_TEST((took > 100ms && took < 5s));
+    BOOST_TEST((took > 500ms && took < 30s));
 }
 
 BOOST_AUTO_TEST_CASE(accept_the_proofs_of_its_own_sessions_only) {

@@ -207,12 +207,14 @@ BOOST_AUTO_TEST_CASE(has_a_hash_that_spreads_partitions_evenly) {
 BOOST_AUTO_TEST_CASE(is_in_exactly_one_segment) {
     for (const std::uint32_t segments : {1U, 2U, 3U, 7U, 1'000U, 4'096U, 999'999U, 1'000'000U}) {
         std::uint64_t next = 0;
-        for (std::uint32_t segment = 0; segment < segments; ++segment) {
+        std::uint32_t segment = 0;
+        for (; segment < segments; ++segment) {
             const auto hashes = hashes_of_segment(segment, segments);
-            BOOST_REQUIRE(hashes.first == next);
-            BOOST_REQUIRE(hashes.last >= hashes.first);
+            // Boost.Test is not called for each segment, because there are millions of them.
+            if (hashes.first != next || hashes.last < hashes.first) break;
             next = std::uint64_t{hashes.last} + 1;
         }
+        BOOST_TEST(segment == segments);
         BOOST_TEST(next == std::uint64_t{1} << 32);
     }
 }

@@ -9,7 +9,6 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -25,6 +24,7 @@
 #include "daemon/net/connection.hpp"
 #include "service/edit_endpoint.hpp"
 #include "service/item_endpoint.hpp"
+#include "support/repetitions.hpp"
 #include "wire/call_frame.hpp"
 
 namespace rocklock::conversing {
@@ -241,7 +241,7 @@ inline void expect_success(const std::string& answer) {
 }
 
 inline std::size_t conversations() {
-    return std::getenv("ROCKLOCK_TEST_ALL") != nullptr ? 8'000 : 1'400;
+    return testing::runs_all() ? 8'000 : static_cast<std::size_t>(testing::repetitions(1'400, 4));
 }
 
 // Runs `count` conversations on four threads. Each one calls `talk` with a client, the resource

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Options of g++ that clang does not support, and options that matter only for object files.
-NOT_FOR_CLANG = ("-Wno-mismatched-new-delete", "-Wno-maybe-uninitialized", "-Wno-tsan")
+NOT_FOR_CLANG = ("-Wno-mismatched-new-delete", "-Wno-maybe-uninitialized", "-Wno-tsan", "--param=")
 WITH_VALUE = ("-o", "-MF", "-MQ", "-MT")
 WITHOUT_VALUE = ("-c", "-MD", "-MMD")
 # The size of a group in .ci/run, so that a group is one file of its build.
@@ -70,7 +70,8 @@ def clang_arguments(command, source):
     for argument in arguments:
         if argument in WITH_VALUE:
             next(arguments)
-        elif argument not in WITHOUT_VALUE + NOT_FOR_CLANG and argument != source:
+        elif (argument not in WITHOUT_VALUE and not argument.startswith(NOT_FOR_CLANG)
+              and argument != source):
             kept.append(argument)
     return kept
 

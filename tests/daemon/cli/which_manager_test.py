@@ -294,9 +294,8 @@ class WithoutASystemManager(SeveralUsers):
         self.configuration.write_text(f"manager = private\nprivate-directory = {self.private}\non-death = kill\n")
         self.configuration.chmod(0o644)
 
-    def tearDown(self):
+    def stop_private_daemons(self):
         end_daemons(*self.private.iterdir())
-        super().tearDown()
 
     def test_each_uid_has_one_holder_and_prints_it_once(self):
         said = []
@@ -412,9 +411,8 @@ def can_mount():
 class OnAMachineOfItsOwn(Sandbox):
     """The default paths, in a mount namespace where /etc/systemd/system, /root and /run are empty."""
 
-    def tearDown(self):
+    def stop_private_daemons(self):
         end_daemons(self.folder / "root/.local/state/rocklock")
-        super().tearDown()
 
     def inside(self, script, **variables):
         folders = {"/etc/systemd/system": "units", "/usr/lib/systemd/system": "vendor", "/root": "root", "/run": "run"}
