@@ -47,15 +47,24 @@ def _ending(status):
         return f"it was ended by signal {-status}"
 
 
+# The signals that end a run.
+_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
 @contextlib.contextmanager
 def uninterrupted():
     """Blocks the signals that end a run during the `with` block."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK,
-                                    {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _receive_signals():
+    """Receives the signals that have arrived during uninterrupted()."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
 
 
 class _Running:
@@ -87,21 +96,21 @@ class _Running:
 
     def hear(self, listener, patience_s):
         """Passes the available lines to the listener; first waits up to `patience_s` for a line or
-        for the end. Signals are blocked while lines are taken, so an interruption loses none.
+        for the end. To be called in uninterrupted(): an interruption would lose lines, and an
+        interrupted Event.wait() can raise a RuntimeError instead of the KeyboardInterrupt.
         """
         if self.open_pipes:
             self.arrived.wait(patience_s)
-        with uninterrupted():
-            self.arrived.clear()
-            try:
-                while True:
-                    line = self.lines.get_nowait()
-                    if line is None:
-                        self.open_pipes -= 1
-                    else:
-                        listener.hear(*line)
-            except queue.Empty:
-                pass
+        self.arrived.clear()
+        try:
+            while True:
+                line = self.lines.get_nowait()
+                if line is None:
+                    self.open_pipes -= 1
+                else:
+                    listener.hear(*line)
+        except queue.Empty:
+            pass
         if not self.open_pipes:
             try:
                 self.process.wait(patience_s)
@@ -191,12 +200,15 @@ def _listen(command, listener, progress, limit_s):
     except OSError as error:
         return str(error)
     try:
-        while running.process.poll() is None and not too_long:
-            running.hear(listener, 0.2)
-            progress.tick()
-            if time.monotonic() - start > limit_s:
-                too_long = limit_s
+        with uninterrupted():
+            while running.process.poll() is None and not too_long:
+                running.hear(listener, 0.2)
+                progress.tick()
+                _receive_signals()
+                if time.monotonic() - start > limit_s:
+                    too_long = limit_s
     finally:
         running.stop()
-        running.hear(listener, 0)
+        with uninterrupted():
+            running.hear(listener, 0)
     return listener.judge(running.process.returncode, too_long)
