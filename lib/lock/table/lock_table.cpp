@@ -132,12 +132,12 @@ void LockTable::Core::erase(Family family, std::string record_key) {
 }
 
 // Tokens and versions are taken from a reservation that must be durable before its first number is
-// used. If less than half of it is left, the next reservation is written with the batch of the
+// used. If at most half of it is left, the next reservation is written with the batch of the
 // decision. That batch need not be synced, because the numbers of the remaining half are safe; the
 // manager syncs it in the background. If that takes so long that the remaining half is used up,
 // decisions are synced until it is done.
 void LockTable::Core::keep_numbers_safe() {
-    if (numbers.is_low(options.reserve / 2)) reserve_numbers();
+    if (numbers.is_low()) reserve_numbers();
     if (numbers.is_safe()) return;
     if (mutated(Mutant::token_block_not_synced)) return;
     // A decision that consists of events only has no batch that could be synced, so a reservation
@@ -149,8 +149,8 @@ void LockTable::Core::keep_numbers_safe() {
 
 void LockTable::Core::reserve_numbers() {
     const std::uint64_t version = numbers.take_version();
-    const ReservedNumbers marks = numbers.extend(options.reserve);
-    ROCKLOCK_ASSERT(!decision->reserved && !numbers.is_low(0));
+    const ReservedNumbers marks = numbers.extend(options.reserve, now.boot);
+    ROCKLOCK_ASSERT(!decision->reserved && !numbers.is_used_up());
     write(Family::meta, std::string(records::marks_key),
           records::encode(records::Marks{version, marks.token, marks.version}));
     decision->reserved = marks;

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include <rocklock/types.hpp>
 
@@ -28,19 +30,23 @@ public:
     bool has_reserved_token(std::uint64_t token) const { return token < marks_.token; }
     bool has_reserved_version(std::uint64_t version) const { return version < marks_.version; }
 
-    // Returns true if at most `ahead` reserved tokens, or at most `ahead` reserved versions, are
-    // left.
-    bool is_low(std::uint64_t ahead) const {
-        return next_token_ + ahead >= marks_.token || next_version_ + ahead >= marks_.version;
-    }
+    // Returns true if at most half of the last reservation is left, of the tokens or the versions.
+    bool is_low() const { return has_at_most(ahead_ / 2); }
+    bool is_used_up() const { return has_at_most(0); }
     // Returns true if every number that was given out is below the durable marks.
     bool is_safe() const {
         return next_token_ <= durable_.token && next_version_ <= durable_.version;
     }
-    // Sets the marks to `ahead` numbers after those that were given out. Returns the marks, which
-    // must be written.
-    ReservedNumbers extend(std::uint64_t ahead) {
-        marks_ = {next_token_ + ahead, next_version_ + ahead};
+    // Reserves `least` more numbers, or up to `most_times` as many if the last reservations were
+    // used up quickly: each reservation must be synced. Returns the new marks, which must be
+    // written.
+    ReservedNumbers extend(std::uint64_t least, BootTime now) {
+        const bool quick = extended_at_ && now - *extended_at_ < quick_use;
+        ahead_ = std::clamp(quick ? 2 * ahead_ : ahead_ / 2, least, most_times * least);
+        extended_at_ = now;
+        // A smaller reservation than the last one must not move a mark back.
+        marks_.token = std::max(marks_.token, next_token_ + ahead_);
+        marks_.version = std::max(marks_.version, next_version_ + ahead_);
         // JSON numbers are exact below 2^53.
         ROCKLOCK_ASSERT(marks_.token < (std::uint64_t{1} << 53));
         ROCKLOCK_ASSERT(is_consistent());
@@ -71,6 +77,16 @@ public:
     }
 
 private:
+    static constexpr std::uint64_t most_times = 32;
+    static constexpr std::chrono::seconds quick_use{1};
+
+    bool has_at_most(std::uint64_t left) const {
+        return next_token_ + left >= marks_.token || next_version_ + left >= marks_.version;
+    }
+
+    // The size of the last reservation, and its time; nullopt before the first one of this run.
+    std::uint64_t ahead_ = 0;
+    std::optional<BootTime> extended_at_;
     std::uint64_t next_token_ = 1;
     std::uint64_t next_version_ = 1;
     std::uint64_t first_version_ = 1;
