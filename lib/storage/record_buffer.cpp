@@ -63,6 +63,13 @@ std::string_view value_of(const Node* node) {
     return {at + sizeof size, size};
 }
 
+// Returns the memory of a node of the most frequent height, 1.
+std::size_t bytes_of(const Node* node) {
+    const auto value = value_of(node);
+    return static_cast<std::size_t>(value.data() + value.size() -
+                                    reinterpret_cast<const char*>(node));
+}
+
 // Returns the entry of the user key with the greatest sequence number up to `sequence`, or null.
 const Node* find(const EntryList& list, std::string user_key, std::uint64_t sequence) {
     const std::size_t size = user_key.size();
@@ -173,13 +180,23 @@ public:
         const bool added = list_.insert(node, hint_for(write));
         ROCKLOCK_ASSERT(added);
         bytes_.store(bytes_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+        count_current(node);
     }
 
     const EntryList& list() const { return list_; }
     std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+    std::size_t current_bytes() const { return current_bytes_.load(std::memory_order_relaxed); }
     bool has_records() const { return bytes() > 0; }
 
 private:
+    // Counts the record of a new node as current, and the one that it replaces, which follows it in
+    // the list, as replaced.
+    void count_current(const Node* node) {
+        std::size_t bytes = current_bytes() + bytes_of(node);
+        const Node* const next = node->next();
+        if (next != nullptr && user_key_of(next) == user_key_of(node)) bytes -= bytes_of(next);
+        current_bytes_.store(bytes, std::memory_order_relaxed);
+    }
     EntryList::Hint& hint_for(const Write& write) {
         const char kind = write.key.empty() ? '\0' : write.key.front();
         return hints_[static_cast<unsigned char>(kind) % hints_.size()];
@@ -191,6 +208,7 @@ private:
     // far from the new one, the insertion takes longer.
     std::array<EntryList::Hint, 8> hints_;
     std::atomic<std::size_t> bytes_{0};
+    std::atomic<std::size_t> current_bytes_{0};
 };
 
 namespace {
@@ -252,6 +270,11 @@ std::optional<std::optional<std::uint64_t>> RecordBuffer::version(Family family,
 std::size_t RecordBuffer::bytes() const {
     MutexLock lock(mutex_);
     return parts_->active->bytes();
+}
+
+std::size_t RecordBuffer::current_bytes() const {
+    MutexLock lock(mutex_);
+    return parts_->active->current_bytes();
 }
 
 bool RecordBuffer::begin_drain() {

@@ -67,6 +67,9 @@ public:
     // Returns the memory of the records in the active part, in bytes. Each write of a record takes
     // memory, also if the key was written before. It is 0 only if the active part is empty.
     std::size_t bytes() const;
+    // As bytes(), without the records that were replaced by later writes, and without the memory
+    // for fast searches.
+    std::size_t current_bytes() const;
 
     // Makes the active part the draining part, and starts a new active part. Returns false, and
     // does nothing, if a part is already draining or the active part is empty.

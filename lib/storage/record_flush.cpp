@@ -33,7 +33,7 @@ rocksdb::Status RecordFlush::begin(bool& begun) {
     return {};
 }
 
-rocksdb::Status RecordFlush::finish() {
+rocksdb::Status RecordFlush::finish(bool prepares_next) {
     if (failed_.load()) return failed_before();
     if (!in_progress()) return {};
     kill_point(KillPoint::in_flush);
@@ -49,6 +49,7 @@ rocksdb::Status RecordFlush::finish() {
         const MutexLock lock(unflushed_.publishing);
         if (drains_) unflushed_.buffer.end_drain();
     }
+    if (status.ok() && prepares_next) database_.log().prepare_next();
     // The records of the draining part are still needed, and so are the files of the log.
     if (!status.ok()) failed_.store(true);
     end_flush();

@@ -34,9 +34,10 @@ public:
     // is already in progress, or after an error.
     rocksdb::Status begin(bool& begun);
     bool in_progress() const { return in_progress_.load(std::memory_order_acquire); }
-    // Must be called after begin(). Does nothing if no flush is in progress. After an error, the
-    // store must fail, and all later calls of begin() and finish() fail.
-    rocksdb::Status finish();
+    // Must be called after begin(). Does nothing if no flush is in progress. `prepares_next`
+    // creates the file of the log for the next flush. After an error, the store must fail, and all
+    // later calls of begin() and finish() fail.
+    rocksdb::Status finish(bool prepares_next);
     // Whether a flush has failed.
     bool failed() const { return failed_.load(); }
     // Waits until no flush is in progress.

@@ -6,6 +6,7 @@
 // not used: their locks exist in memory only, per transaction, and expire on the wall clock.
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -48,11 +49,13 @@ using std::chrono::steady_clock;
 constexpr std::uint64_t min_idle_flush = 512U << 10;
 // They are not written if the file system has less free space.
 constexpr std::uint64_t min_free_space = 64U << 20;
-// A flush begins when the records in the buffer take the size of the write buffer divided by
-// `buffer_divisor`, or when the file of the commit log has its size multiplied by `log_multiple`.
-// If the records take the size of the write buffer, commits wait for the flush.
-constexpr std::size_t buffer_divisor = 2;
-constexpr std::uint64_t log_multiple = 2;
+// A flush begins when one of these sizes is reached, each multiplied by the size of the write
+// buffer: of the records in the buffer that were not replaced by later writes, of all records in
+// the buffer, and of the file of the commit log. Replaced records are not copied to RocksDB.
+// Commits wait for a flush in progress if a size in the buffer has twice its limit.
+constexpr double current_limit = 0.5;
+constexpr double buffer_limit = 2;
+constexpr double log_limit = 2;
 
 class RocksdbEngine final : public Engine {
 public:
@@ -66,7 +69,7 @@ public:
           flush_thread_(flush_thread) {}
 
     // Must be called before the first commit.
-    void set_write_buffer(std::size_t bytes) { write_buffer_ = bytes; }
+    void set_write_buffer(std::size_t bytes) { write_buffer_ = static_cast<double>(bytes); }
     // Begins a flush between two commits, unless one is in progress. Waits for a commit in
     // progress.
     rocksdb::Status begin_flush() {
@@ -211,15 +214,20 @@ private:
         return {};
     }
 
+    // Returns 1 if the buffer has reached a limit, and less if it has not.
+    double fullness() const {
+        const auto current = static_cast<double>(unflushed_.buffer.current_bytes());
+        const auto all = static_cast<double>(unflushed_.buffer.bytes());
+        return std::max(current / current_limit, all / buffer_limit) / write_buffer_;
+    }
+
     rocksdb::Status begin_flush_if_full() {
         flush_thread_.wrote();
-        const std::size_t bytes = unflushed_.buffer.bytes();
-        if (bytes < write_buffer_ / buffer_divisor &&
-            database_.log().bytes() < log_multiple * write_buffer_) {
-            return {};
-        }
+        const double fullness = this->fullness();
+        const auto log_bytes = static_cast<double>(database_.log().bytes());
+        if (fullness < 1 && log_bytes < log_limit * write_buffer_) return {};
         if (flush_.in_progress()) {
-            if (bytes >= write_buffer_) flush_.wait();
+            if (fullness >= 2) flush_.wait();
             return {};
         }
         bool begun = false;
@@ -244,7 +252,7 @@ private:
     StoreDirectory& directory_;
     SpaceReserve& reserve_;
     FlushThread& flush_thread_;
-    std::size_t write_buffer_ = 0;
+    double write_buffer_ = 0;
     // Held while a group is written or a flush begins, so that a flush begins between two groups.
     // Lock order: this mutex, UnflushedRecords::publishing, the mutexes of RecordBuffer and
     // CommitLog.
@@ -515,9 +523,9 @@ Result<void> RocksdbStorage::flush_by_thread() {
 
 // Moves all records to table files. The flush thread must not run.
 Result<void> RocksdbStorage::flush() {
-    auto status = flush_.finish();
+    auto status = flush_.finish(false);
     if (status.ok()) status = engine_.begin_flush();
-    if (status.ok()) status = flush_.finish();
+    if (status.ok()) status = flush_.finish(false);
     return status.ok() ? Result<void>() : Result<void>(to_error(status));
 }
 
@@ -540,7 +548,7 @@ bool RocksdbStorage::should_flush_when_idle() const {
 void RocksdbStorage::flush_in_thread() {
     rocksdb::Status status;
     if (!flush_.in_progress() && should_flush_when_idle()) status = engine_.try_begin_flush();
-    if (status.ok()) status = flush_.finish();
+    if (status.ok()) status = flush_.finish(true);
     if (!status.ok()) group_.fail(to_error(status));
 }
 

@@ -11,6 +11,8 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -350,6 +352,84 @@ BOOST_FIXTURE_TEST_CASE(loses_unneeded_files_at_the_next_open, Fixture) {
     fs::copy_file(directory / "kept", first);
     BOOST_TEST((open()->get(Family::locks, key_of(1)).value() == value_of(1)));
     BOOST_TEST(!fs::exists(first));
+}
+
+namespace {
+
+// A store that flushes at 64 KB of current records, 256 KB of all records, or 256 KB of the log.
+struct SmallBuffer : Fixture {
+    static constexpr std::size_t buffer = 128U << 10;
+    std::unique_ptr<Storage> storage = open(buffer);
+    std::uint64_t version = 0;
+
+    // Writes to `keys` keys in turns, until a new file of the log is used. Returns the number of
+    // commits.
+    std::uint64_t write_until_flush(std::size_t keys) {
+        const fs::path last = storage_log();
+        std::uint64_t commits = 0;
+        for (; storage_log() == last; ++commits) {
+            const std::string key = key_of(++version % keys);
+            storage->commit(put(Family::locks, key, value_of(version)), Durability::written)
+                .value();
+        }
+        return commits;
+    }
+    // The last file that contains records. The flush thread can delete files meanwhile.
+    fs::path storage_log() const {
+        fs::path found;
+        for (const fs::path& log : logs()) {
+            std::error_code failed;
+            const auto size = fs::file_size(log, failed);
+            if (found.empty() || (!failed && size > 0)) found = log;
+        }
+        return found;
+    }
+    // Waits until the flush thread has deleted the files before the current one, and has created
+    // the one after it.
+    void await_next_file() const {
+        for (;;) {
+            const auto files = logs();
+            if (files.size() == 2 && files[0] == storage_log()) return;
+            std::this_thread::yield();
+        }
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(is_longer_before_a_flush_if_records_are_replaced, SmallBuffer) {
+    const std::uint64_t distinct = write_until_flush(100'000);
+    await_next_file();
+    const std::uint64_t replaced = write_until_flush(10);
+    BOOST_TEST(distinct > 200u);
+    BOOST_TEST(distinct < 800u);
+    BOOST_TEST(replaced > 2 * distinct);
+    BOOST_TEST(replaced < 8 * distinct);
+}
+
+BOOST_FIXTURE_TEST_CASE(has_a_file_for_the_next_flush, SmallBuffer) {
+    for (int flush = 0; flush < 3; ++flush) {
+        write_until_flush(100'000);
+        await_next_file();
+        BOOST_TEST(fs::file_size(logs()[1]) == 0u);
+    }
+    // Killed in the middle of a commit, with the prepared file behind it.
+    const std::string key = key_of(999);
+    storage->commit(put(Family::locks, key, value_of(1)), Durability::written).value();
+    storage->commit(put(Family::locks, key, value_of(2)), Durability::written).value();
+    const auto files = logs();
+    storage.reset();
+    // Zeros can follow the last record.
+    fs::resize_file(files[0], contents(files[0]).find_last_not_of('\0') - 10);
+    for (int run = 0; run < 2; ++run) {
+        storage = open(buffer);
+        BOOST_TEST((storage->get(Family::locks, key).value() == value_of(1)));
+        storage.reset();
+    }
+    storage = open(buffer);
+    storage->commit(put(Family::locks, key, value_of(3))).value();
+    storage = nullptr;
+    BOOST_TEST((open()->get(Family::locks, key).value() == value_of(3)));
 }
 
 namespace {

@@ -329,6 +329,26 @@ BOOST_AUTO_TEST_CASE(counts_the_bytes_of_its_active_part) {
     BOOST_TEST(buffer.bytes() == active);
 }
 
+BOOST_AUTO_TEST_CASE(counts_replaced_records_separately) {
+    RecordBuffer buffer;
+    BOOST_TEST(buffer.current_bytes() == 0u);
+    apply_one(buffer, "key", value_of(1, 1'000));
+    apply_one(buffer, "other", value_of(2, 1'000));
+    const std::size_t two = buffer.current_bytes();
+    BOOST_TEST(two > 2'000u);
+    BOOST_TEST(two <= buffer.bytes());
+    // The neighbours of the replaced records are records of other keys.
+    for (std::uint64_t version = 3; version < 10; ++version) {
+        apply_one(buffer, version % 2 == 0 ? "key" : "other", value_of(version, 1'000));
+        BOOST_TEST(buffer.current_bytes() == two);
+    }
+    BOOST_TEST(buffer.bytes() > 9'000u);
+    apply_one(buffer, "key", std::nullopt);
+    BOOST_TEST(buffer.current_bytes() < two - 900u);
+    BOOST_TEST(buffer.begin_drain());
+    BOOST_TEST(buffer.current_bytes() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(has_views_that_do_not_change) {
     auto buffer = std::make_unique<RecordBuffer>();
     apply_one(*buffer, "a", value_of(1));

@@ -180,6 +180,7 @@ CommitLog::CommitLog(const std::shared_ptr<rocksdb::FileSystem>& target)
 void CommitLog::abandon() ROCKLOCK_NO_THREAD_SAFETY_ANALYSIS {
     std::ignore = new std::vector<File>(std::move(unsynced_));
     std::ignore = new File(std::move(current_));
+    std::ignore = new File(std::move(next_));
 }
 
 std::string CommitLog::path_of(std::uint64_t number) const {
@@ -328,20 +329,41 @@ Result<std::uint64_t> CommitLog::open(const Reading& reading, const Extent& exte
     return reuses_last ? last : last + 1;
 }
 
-Status CommitLog::start(std::uint64_t number) {
+Status CommitLog::create(std::uint64_t number, std::unique_ptr<rocksdb::FSWritableFile>& file) {
     rocksdb::FileOptions options;
     options.use_mmap_writes = false;
-    std::unique_ptr<rocksdb::FSWritableFile> file;
+    return files_->NewWritableFile(path_of(number), options, &file, nullptr);
+}
+
+Status CommitLog::start(std::uint64_t number) {
     if (failed_.load()) return failure();
-    Status status = files_->NewWritableFile(path_of(number), options, &file, nullptr);
-    if (!status.ok()) return noted(status);
+    File file;
+    {
+        const MutexLock lock(mutex_);
+        file = std::exchange(next_, nullptr);
+    }
+    const bool prepared = file != nullptr;
+    if (!prepared) {
+        std::unique_ptr<rocksdb::FSWritableFile> created;
+        if (auto status = create(number, created); !status.ok()) return noted(status);
+        file = std::move(created);
+    }
     current_ = std::move(file);
     number_ = number;
     bytes_ = 0;
     const MutexLock lock(mutex_);
     unsynced_.push_back(current_);
-    new_file_ = true;
-    return status;
+    if (!prepared) new_file_ = true;
+    return {};
+}
+
+void CommitLog::prepare_next() {
+    if (failed_.load()) return;
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    if (!create(number_ + 1, file).ok()) return;
+    if (!noted(sync_directory()).ok()) return;
+    const MutexLock lock(mutex_);
+    next_ = std::move(file);
 }
 
 const std::string* CommitLog::sync_mark() {
@@ -384,6 +406,13 @@ Status CommitLog::sync() {
     return noted(sync_files());
 }
 
+Status CommitLog::sync_directory() {
+    std::unique_ptr<rocksdb::FSDirectory> directory;
+    Status status = files_->NewDirectory(directory_, IOOptions(), &directory, nullptr);
+    if (status.ok()) status = directory->Fsync(IOOptions(), nullptr);
+    return status;
+}
+
 Status CommitLog::sync_files() {
     // Read before the files, so that they include the file of this position.
     const SyncMark through = recovery_.written();
@@ -395,11 +424,7 @@ Status CommitLog::sync_files() {
         new_file = new_file_;
     }
     Status status;
-    if (new_file) {
-        std::unique_ptr<rocksdb::FSDirectory> directory;
-        status = files_->NewDirectory(directory_, IOOptions(), &directory, nullptr);
-        if (status.ok()) status = directory->Fsync(IOOptions(), nullptr);
-    }
+    if (new_file) status = sync_directory();
     for (const File& file : files) {
         if (status.ok()) status = file->Sync(IOOptions(), nullptr);
     }

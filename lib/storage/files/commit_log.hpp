@@ -42,8 +42,9 @@
 
 namespace rocklock {
 
-// Threads:  sync(), written(), discarded(), remove_before() and Pin are thread-safe. The other
-//           functions must be called by one thread at a time.
+// Threads:  sync(), written(), discarded(), prepare_next(), remove_before() and Pin are
+// thread-safe.
+//           The other functions must be called by one thread at a time.
 class CommitLog {
 public:
     // The files are opened through `target`.
@@ -101,6 +102,10 @@ public:
     Result<std::uint64_t> open(const Reading& reading, const Extent& extent);
     // Starts the file with this number.
     rocksdb::Status start(std::uint64_t number);
+    // Creates the file after the current one and syncs its entry in the directory, so that start()
+    // and the next sync() do not have to. Must not be called during start(). If the file cannot be
+    // created, start() creates it. If the sync fails, the log fails.
+    void prepare_next();
     std::uint64_t number() const { return number_; }
     // The number of bytes in the current file.
     std::uint64_t bytes() const { return bytes_; }
@@ -144,6 +149,8 @@ private:
     // Called if the first record of file `number` does not follow the last one that was read.
     // Returns Corruption, or sets `extent.cut`.
     rocksdb::Status judge_lost_end(const Reading& reading, std::uint64_t number, Extent& extent);
+    rocksdb::Status create(std::uint64_t number, std::unique_ptr<rocksdb::FSWritableFile>& file);
+    rocksdb::Status sync_directory();
     rocksdb::Status sync_files() ROCKLOCK_REQUIRES(syncing_);
     // Records the status in `failure_` if it is the first error. Returns the status.
     rocksdb::Status noted(rocksdb::Status status) ROCKLOCK_EXCLUDES(mutex_);
@@ -157,7 +164,7 @@ private:
     std::string mark_;
     // The record with its headers.
     std::string framed_;
-    std::uint64_t number_ = 0;
+    std::atomic<std::uint64_t> number_{0};
     std::uint64_t bytes_ = 0;
     // The end of the last record of the log.
     SyncMark end_;
@@ -173,6 +180,8 @@ private:
     std::atomic<bool> failed_{false};
     // The files that may contain unsynced records.
     std::vector<File> unsynced_ ROCKLOCK_GUARDED_BY(mutex_);
+    // The file after the current one, if it is prepared. Its entry in the directory is synced.
+    File next_ ROCKLOCK_GUARDED_BY(mutex_);
     // Whether the entry of a file in the directory may not be synced.
     bool new_file_ ROCKLOCK_GUARDED_BY(mutex_) = false;
     // The smallest number of a file that may exist.

@@ -360,8 +360,10 @@ struct RocksdbOptions {
     // is `use`.
     bool create_if_missing = true;
     // Limits the memory for records that are in the log but not yet in table files. Records of
-    // locks are written to table files when they take half of it, and those of the other families,
-    // in total, when they take all of it. The smaller the buffer, the less of the log must be
+    // locks are written to table files when the newest records of all locks take half of it, or all
+    // records, with those that were replaced, take twice as much. Records of the other families are
+    // written when they take all of it, in total. While records are written, more of them can
+    // arrive, up to twice these limits. The smaller the buffer, the less of the log must be
     // replayed after a crash.
     std::size_t write_buffer_bytes = 8u << 20;
     // The memory for blocks of table files that were read.
