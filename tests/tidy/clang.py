@@ -158,7 +158,7 @@ def verdicts(tree, tool, folders, judge, configurations=()):
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         marked = [(unit, mark_of(unit)) for unit in units(tree, folders)]
         asked = [(unit, mark) for unit, mark in marked if not mark.exists()]
-        found = [problem for problems in pool.map(problems_of, groups(asked))
+        found = [problem for problems in pool.map(problems_of, tree.selected(groups(asked)))
                  for problem in problems]
     # A problem in a header is found by every group that includes it.
     return list(dict.fromkeys(found))

@@ -379,6 +379,23 @@ class Clang(Planted):
         self.assertEqual([problem.split(":")[0] for problem in sorted(found)],
                          ["lib/lock/b.cpp", "lib/wire/c.cpp"])
 
+    def test_a_third_of_the_files(self):
+        entries = []
+        for name in "abcdefg":
+            self.compiled(f"lib/lock/{name}.cpp", f"class lock_{name} {{}};\n")
+            entries += json.loads((self.root / "build/compile_commands.json").read_text())
+        # With different options, so that they are not grouped.
+        for entry in entries:
+            entry["command"] += f" -DNAME={entry['file'][-5]}"
+        self.write("build/compile_commands.json", json.dumps(entries))
+        found = []
+        for third in range(3):
+            some = clang.check_clang_tidy(Tree(self.root, self.root / "build", third))
+            self.assertIn(len(some), (2, 3))
+            found += some
+        self.assertEqual(sorted(found), sorted(clang.check_clang_tidy(self.tree)))
+        self.assertEqual(len(found), 7)
+
     def test_a_file_that_does_not_compile(self):
         self.assertTrue(self.tidied("int sum(;\n"))
 
