@@ -50,7 +50,8 @@ namespace rocklock {
 namespace manager {
 
 // The interval between two searches for waiters that should have been granted, and the minimum
-// interval between two rounds of trimming. Trimming deletes old records of the history.
+// interval between two rounds of trimming. Trimming deletes old records of the history. While
+// requests are decided, a round is divided into steps.
 inline constexpr std::chrono::seconds search_every{5};
 inline constexpr std::chrono::seconds trim_every{1};
 // If a complete round of trimming has deleted no record, the manager's thread wakes for the next
@@ -102,6 +103,8 @@ struct Schedule {
     BootTime wakes_at{BootTime::max()};
     BootTime next_search{};
     BootTime next_trim{};
+    // The number of the last commit at the last trimming.
+    CommitNumber trimmed_at = 0;
     // The time at which the thread wakes for trimming; max() if there is no record to trim.
     BootTime trim_wake{BootTime::max()};
     // The time at which the thread writes deferred commits for which no other thread has waited.
