@@ -21,7 +21,7 @@ namespace {
 // The number of sorted runs from which on universal compaction merges some of them. More runs
 // reduce the work of the compactions, but a store opens more slowly, because each run is read
 // separately.
-constexpr int sorted_runs = 8;
+constexpr int sorted_runs = 24;
 
 // Returns how many files RocksDB keeps open: a quarter of the limit of the process. The rest is for
 // the files that RocksDB opens while it writes, and for the rest of the process.
@@ -76,8 +76,8 @@ rocksdb::ColumnFamilyOptions family_options(const RocksdbOptions& options,
 rocksdb::ColumnFamilyOptions record_options(rocksdb::ColumnFamilyOptions options) {
     options.compaction_style = rocksdb::kCompactionStyleUniversal;
     options.level0_file_num_compaction_trigger = sorted_runs;
-    options.level0_slowdown_writes_trigger = 5 * sorted_runs;
-    options.level0_stop_writes_trigger = 8 * sorted_runs;
+    options.level0_slowdown_writes_trigger = 2 * sorted_runs;
+    options.level0_stop_writes_trigger = 3 * sorted_runs;
     return options;
 }
 
