@@ -2,8 +2,10 @@
 #include <rocklock/retention.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -12,11 +14,13 @@
 #include <rocklock/testing/simulated_clock.hpp>
 
 #include "lock/manager/lock_manager.hpp"
+#include "lock/records/records.hpp"
 
 namespace rocklock {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::SimulatedClock;
@@ -214,6 +218,66 @@ BOOST_AUTO_TEST_CASE(follows_a_change_of_its_limits) {
     kept.manager->set_retention(retention);
     kept.pass(seconds{1});
     BOOST_TEST(kept.history("a") == 0U);
+}
+
+namespace {
+
+// A manager with a thread, and 1,000 ended grants.
+struct Background : Kept {
+    Background() : Kept() {
+        LockManagerOptions options;
+        options.retention.max_history_records = 1;
+        manager.reset();
+        manager = LockManager::open(*storage, clock, options).value();
+        const SessionId session = lock("a").session;
+        for (int i = 0; i < 1'000; ++i) {
+            Acquire request;
+            request.session = session;
+            request.locks = {{.resource = "b"}};
+            const Grant grant = manager->ask(request).value();
+            BOOST_REQUIRE(manager->ask(Release{session, grant.id}));
+        }
+    }
+    std::size_t grants() const {
+        const std::string first(1, records::grant_tag);
+        const std::string last(1, records::grant_tag + 1);
+        const auto snapshot = storage->snapshot();
+        std::size_t count = 0;
+        const auto cursor = snapshot->scan(Family::locks, first, last);
+        for (; cursor->valid(); cursor->next()) ++count;
+        return count;
+    }
+    // Advances the clock, calls the thread, and returns how many records it has deleted a tenth of
+    // a second later.
+    std::size_t trim_after(std::chrono::nanoseconds time) {
+        const std::size_t before = grants();
+        clock.advance(time);
+        Retention retention;
+        retention.max_history_records = 1;
+        manager->set_retention(retention);
+        for (int i = 0; time.count() > 0 && i < 10'000 && grants() == before; ++i) {
+            std::this_thread::sleep_for(milliseconds{1});
+        }
+        std::this_thread::sleep_for(milliseconds{100});
+        return before - grants();
+    }
+};
+
+}  // namespace
+
+// Requests can wait for a step.
+BOOST_FIXTURE_TEST_CASE(is_trimmed_in_steps_while_requests_are_decided, Background) {
+    constexpr std::size_t step = 256;
+    // The grant of the session may not have ended yet.
+    const std::size_t first = trim_after(hours{1});
+    BOOST_TEST(first >= step - 1);
+    BOOST_TEST(first <= step);
+    lock_and_release("c");
+    BOOST_TEST(trim_after({}) == 0U);
+    BOOST_TEST(trim_after(std::chrono::microseconds{62'500}) == step);
+    // Without a request meanwhile, the rest is one step. The newest grant is kept.
+    BOOST_TEST(trim_after(seconds{1}) > step);
+    BOOST_TEST(grants() < 10U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

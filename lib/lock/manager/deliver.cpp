@@ -16,6 +16,8 @@ constexpr std::size_t trim_budget_when_busy = 256;
 // While requests are decided, a round of trimming is divided into this number of steps, because
 // requests can wait for a step. 4,096 records of each kind take about 12 ms.
 constexpr unsigned trim_steps = 16;
+constexpr BootTime::duration trim_step_every = BootTime::duration(manager::trim_every) / trim_steps;
+static_assert(trim_step_every > BootTime::duration::zero());
 // After this many refusals the thread processes commits again, since refusals may arrive without
 // end.
 constexpr std::size_t refusals_at_once = 64;
@@ -391,9 +393,9 @@ void LockManager::Core::trim() {
             if (schedule.trim_wake == BootTime::max()) plan_trim(schedule.next_trim);
             return;
         }
-        if (commits.all_written().number != schedule.trimmed_at) {
+        if (options.background && commits.all_written().number != schedule.trimmed_at) {
             budget = trim_budget / trim_steps;
-            interval = manager::trim_every / trim_steps;
+            interval = trim_step_every;
         }
         facts.boot_epoch = table.boot_epoch();
         facts.ended_records = table.ended_records();

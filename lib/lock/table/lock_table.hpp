@@ -115,8 +115,9 @@ struct Decision {
 };
 
 struct LockTableOptions {
-    // The number of tokens and versions that are reserved at a time. The reservation is written
-    // before its numbers are used, so a crash may skip numbers but never repeats one.
+    // The minimum number of tokens and versions that are reserved at a time; if they are used
+    // quickly, more are reserved. The reservation is written before its numbers are used, so a
+    // crash may skip numbers but never repeats one.
     std::uint64_t reserve = 1u << 16;
     std::uint32_t waiters_total = limits::waiters_total;
     UserLimits user_limits{};

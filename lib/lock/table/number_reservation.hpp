@@ -37,12 +37,15 @@ public:
     bool is_safe() const {
         return next_token_ <= durable_.token && next_version_ <= durable_.version;
     }
-    // Reserves `least` more numbers, or up to `most_times` as many if the last reservations were
-    // used up quickly: each reservation must be synced. Returns the new marks, which must be
-    // written.
-    ReservedNumbers extend(std::uint64_t least, BootTime now) {
-        const bool quick = extended_at_ && now - *extended_at_ < quick_use;
-        ahead_ = std::clamp(quick ? 2 * ahead_ : ahead_ / 2, least, most_times * least);
+    // Sets the marks to `min_count` numbers after those that were given out, or up to `max_factor`
+    // times as many if numbers are used quickly: each reservation must be synced. Returns the
+    // marks, which must be written.
+    ReservedNumbers extend(std::uint64_t min_count, BootTime now) {
+        if (extended_at_ && now - *extended_at_ < quick_use) ahead_ *= 2;
+        // By less than a half, so that the mark moves although half of the last reservation is
+        // left.
+        if (extended_at_ && now - *extended_at_ >= slow_use) ahead_ -= ahead_ / 4;
+        ahead_ = std::clamp(ahead_, min_count, max_factor * min_count);
         extended_at_ = now;
         // A smaller reservation than the last one must not move a mark back.
         marks_.token = std::max(marks_.token, next_token_ + ahead_);
@@ -77,8 +80,11 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t most_times = 32;
+    static constexpr std::uint64_t max_factor = 32;
+    // If half of a reservation was used in less time than `quick_use`, the next reservation is
+    // greater, and if it took `slow_use` or longer, it is smaller.
     static constexpr std::chrono::seconds quick_use{1};
+    static constexpr std::chrono::seconds slow_use{8};
 
     bool has_at_most(std::uint64_t left) const {
         return next_token_ + left >= marks_.token || next_version_ + left >= marks_.version;
