@@ -49,7 +49,7 @@ rocksdb::Status RecordFlush::finish(bool prepares_next) {
         const MutexLock lock(unflushed_.publishing);
         if (drains_) unflushed_.buffer.end_drain();
     }
-    if (status.ok() && prepares_next) database_.log().prepare_next();
+    if (status.ok() && prepares_next) status = database_.log().prepare_next();
     // The records of the draining part are still needed, and so are the files of the log.
     if (!status.ok()) failed_.store(true);
     end_flush();

@@ -3,7 +3,8 @@
 //
 //     begin()    starts a new file of the commit log, and begins to drain the record buffer
 //     finish()   copies the drained records to RocksDB; writes RocksDB's memory to table files,
-//                with the number of that file of the log; deletes the older files of the log
+//                with the number of that file of the log; deletes the older files of the log;
+//                can create the next file of the log
 //
 // Commits continue between begin() and the end of finish().
 #pragma once
@@ -34,9 +35,9 @@ public:
     // is already in progress, or after an error.
     rocksdb::Status begin(bool& begun);
     bool in_progress() const { return in_progress_.load(std::memory_order_acquire); }
-    // Must be called after begin(). Does nothing if no flush is in progress. `prepares_next`
-    // creates the file of the log for the next flush. After an error, the store must fail, and all
-    // later calls of begin() and finish() fail.
+    // Must be called after begin(). Does nothing if no flush is in progress. If `prepares_next` is
+    // true, also creates the file of the log for the next flush. After an error, the store must
+    // fail, and all later calls of begin() and finish() fail.
     rocksdb::Status finish(bool prepares_next);
     // Whether a flush has failed.
     bool failed() const { return failed_.load(); }

@@ -51,11 +51,14 @@ constexpr std::uint64_t min_idle_flush = 512U << 10;
 constexpr std::uint64_t min_free_space = 64U << 20;
 // A flush begins when one of these sizes is reached, each multiplied by the size of the write
 // buffer: of the records in the buffer that were not replaced by later writes, of all records in
-// the buffer, and of the file of the commit log. Replaced records are not copied to RocksDB.
-// Commits wait for a flush in progress if a size in the buffer has twice its limit.
+// the buffer, and of the file of the commit log. Replaced records are not copied to RocksDB. If
+// little disk space is free, `current_limit` also applies to all records, because the log contains
+// them.
 constexpr double current_limit = 0.5;
-constexpr double buffer_limit = 2;
+constexpr double buffer_limit = 1.5;
 constexpr double log_limit = 2;
+// Commits wait for a flush in progress if a size in the buffer has its limit times this factor.
+constexpr double waiting_factor = 2;
 
 class RocksdbEngine final : public Engine {
 public:
@@ -218,7 +221,8 @@ private:
     double fullness() const {
         const auto current = static_cast<double>(unflushed_.buffer.current_bytes());
         const auto all = static_cast<double>(unflushed_.buffer.bytes());
-        return std::max(current / current_limit, all / buffer_limit) / write_buffer_;
+        const double all_limit = reserve_.accepts_growth() ? buffer_limit : current_limit;
+        return std::max(current / current_limit, all / all_limit) / write_buffer_;
     }
 
     rocksdb::Status begin_flush_if_full() {
@@ -227,7 +231,7 @@ private:
         const auto log_bytes = static_cast<double>(database_.log().bytes());
         if (fullness < 1 && log_bytes < log_limit * write_buffer_) return {};
         if (flush_.in_progress()) {
-            if (fullness >= 2) flush_.wait();
+            if (fullness >= waiting_factor) flush_.wait();
             return {};
         }
         bool begun = false;

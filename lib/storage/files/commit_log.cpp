@@ -75,6 +75,11 @@ Status to_status(const Result<void>& result) {
     return result ? Status() : Status::IOError(result.error().message);
 }
 
+bool has_no_bytes(const std::string& path) {
+    std::error_code failed;
+    return std::filesystem::file_size(path, failed) == 0 && !failed;
+}
+
 constexpr std::string_view link_text = "previous record ends at ";
 constexpr std::size_t link_bytes = 16;
 
@@ -207,6 +212,11 @@ Status CommitLog::read(const Reading& reading, const Apply& apply, Extent& exten
         if (*number >= reading.first && !late) numbers.push_back(*number);
     }
     std::sort(numbers.begin(), numbers.end());
+    // The other process can append to the last file that contains records until it has started the
+    // next one, which may be the prepared file.
+    while (reading.shared && numbers.size() > 1 && has_no_bytes(path_of(numbers.back()))) {
+        numbers.pop_back();
+    }
     if (auto begun = recovery_.begin(key_, directory_, reading.end == LogEnd::power_cut); !begun) {
         return Status::Corruption(begun.error().message);
     }
@@ -262,7 +272,8 @@ Status CommitLog::apply_file(const Reading& reading, std::uint64_t number, std::
     }
     if (records.end() == Records::End::complete) return {};
     const SyncMark cut{number, records.offset()};
-    // A process that is killed leaves at most one incomplete record, at the end of the last file.
+    // A process that is killed leaves at most one incomplete record, at the end of the last file
+    // that contains records.
     const bool damaged = records.end() == Records::End::damaged;
     if (reading.end == LogEnd::whole || (reading.end == LogEnd::killed && damaged)) {
         return damaged_at(cut);
@@ -357,13 +368,19 @@ Status CommitLog::start(std::uint64_t number) {
     return {};
 }
 
-void CommitLog::prepare_next() {
-    if (failed_.load()) return;
+Status CommitLog::prepare_next() {
+    if (failed_.load()) return failure();
+    {
+        const MutexLock lock(mutex_);
+        // A sync in another thread must see the error if the entry of the current file is lost.
+        if (new_file_) return {};
+    }
     std::unique_ptr<rocksdb::FSWritableFile> file;
-    if (!create(number_ + 1, file).ok()) return;
-    if (!noted(sync_directory()).ok()) return;
+    if (!create(number_ + 1, file).ok()) return {};
+    if (auto status = noted(sync_directory()); !status.ok()) return status;
     const MutexLock lock(mutex_);
     next_ = std::move(file);
+    return {};
 }
 
 const std::string* CommitLog::sync_mark() {

@@ -6,7 +6,8 @@
 // docs/decisions/0066-a-commit-log.md.
 //
 //     NUMBER.commits   a file of the log. The files have consecutive numbers. Records are appended
-//                      to the file with the highest number
+//                      to the last file that was started. An empty file with the next number can
+//                      follow (prepare_next())
 //     SYNCED_COMMITS   how much of the log is synced (log_recovery.hpp)
 //
 // A file has the format of RocksDB's logs (log_tail.hpp), and a record is a RocksDB write batch
@@ -19,9 +20,9 @@
 // it leaves only complete records: each file begins with a record, the link, that contains the end
 // of the last record of the files before it.
 //
-// After an error, all later calls of start(), append() and sync() fail. The operating system
-// reports the error of a sync only once, and a later sync of the same file would succeed without
-// the data.
+// After an error, all later calls of start(), prepare_next(), append() and sync() fail. The
+// operating system reports the error of a sync only once, and a later sync of the same file would
+// succeed without the data.
 #pragma once
 
 #include <atomic>
@@ -42,9 +43,9 @@
 
 namespace rocklock {
 
-// Threads:  sync(), written(), discarded(), prepare_next(), remove_before() and Pin are
-// thread-safe.
-//           The other functions must be called by one thread at a time.
+// Threads:  sync(), written(), discarded(), number(), remove_before() and Pin are thread-safe.
+//           prepare_next() can run during append() and sync(), but not during start(). The other
+//           functions must be called by one thread at a time.
 class CommitLog {
 public:
     // The files are opened through `target`.
@@ -103,9 +104,10 @@ public:
     // Starts the file with this number.
     rocksdb::Status start(std::uint64_t number);
     // Creates the file after the current one and syncs its entry in the directory, so that start()
-    // and the next sync() do not have to. Must not be called during start(). If the file cannot be
-    // created, start() creates it. If the sync fails, the log fails.
-    void prepare_next();
+    // and the next sync() do not have to. Does nothing if the entry of the current file is not
+    // synced. If the file cannot be created, start() creates it. Errors: those of the sync, after
+    // which the log fails.
+    rocksdb::Status prepare_next();
     std::uint64_t number() const { return number_; }
     // The number of bytes in the current file.
     std::uint64_t bytes() const { return bytes_; }
@@ -175,7 +177,7 @@ private:
     // `mutex_`.
     Mutex syncing_;
     Mutex mutex_;
-    // The first error of start(), append() or sync().
+    // The first error of start(), prepare_next(), append() or sync().
     rocksdb::Status failure_ ROCKLOCK_GUARDED_BY(mutex_);
     std::atomic<bool> failed_{false};
     // The files that may contain unsynced records.

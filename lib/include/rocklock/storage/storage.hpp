@@ -359,12 +359,12 @@ struct RocksdbOptions {
     // Whether to create the directory and an empty store if there is none. Ignored unless `purpose`
     // is `use`.
     bool create_if_missing = true;
-    // Limits the memory for records that are in the log but not yet in table files. Records of
+    // Determines the memory for records that are in the log but not yet in table files. Records of
     // locks are written to table files when the newest records of all locks take half of it, or all
-    // records, with those that were replaced, take twice as much. Records of the other families are
-    // written when they take all of it, in total. While records are written, more of them can
-    // arrive, up to twice these limits. The smaller the buffer, the less of the log must be
-    // replayed after a crash.
+    // records, with those that were replaced, take one and a half times as much. Records of the
+    // other families are written when they take all of it, in total. While records of locks are
+    // written, more of them can arrive, up to twice these limits; so they take at most six times
+    // this size. The smaller the buffer, the less of the log must be replayed after a crash.
     std::size_t write_buffer_bytes = 8u << 20;
     // The memory for blocks of table files that were read.
     std::size_t block_cache_bytes = 8u << 20;
