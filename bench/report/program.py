@@ -54,8 +54,10 @@ _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 @contextlib.contextmanager
 def uninterrupted():
     """Blocks the signals that end a run during the `with` block."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    # The call that blocks the signals can raise the exception of one that has just arrived.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -96,7 +98,7 @@ class _Running:
 
     def hear(self, listener, patience_s):
         """Passes the available lines to the listener; first waits up to `patience_s` for a line or
-        for the end. To be called in uninterrupted(): an interruption would lose lines, and an
+        for the end. Must be called within uninterrupted(): an interruption would lose lines, and an
         interrupted Event.wait() can raise a RuntimeError instead of the KeyboardInterrupt.
         """
         if self.open_pipes:

@@ -262,12 +262,13 @@ class Measuring(Sandbox):
             "return does.get(\"status\", 0)", "os.kill(os.getpid(), does.get(\"status\", 0))"), encoding="utf-8")
         self.fails({"lines": [row("cold")], "status": 11}, "it was ended by SIGSEGV")
 
-    def measure(self, does, progress=unittest.mock.Mock(), **more):
+    def measure(self, does, progress=None, **more):
         """Runs a scenario here. Returns the reason of its failure, and its results."""
         with unittest.mock.patch.dict(os.environ, self.environment({"cold": does})):
             found = results.Results()
             listed = program.listed(str(self.fake))
-            why = program.measure([str(self.fake), "cold"], listed["cold"], found, progress, **more)
+            why = program.measure([str(self.fake), "cold"], listed["cold"], found,
+                                  progress or unittest.mock.Mock(), **more)
         return why, found.find("cold")
 
     def test_an_interruption_does_not_stop_the_work_of_a_step(self):
@@ -279,8 +280,10 @@ class Measuring(Sandbox):
                 os.kill(os.getpid(), signal.SIGINT)
                 steps.append("complete")
 
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         with self.assertRaises(KeyboardInterrupt):
-            self.measure({"lines": [row("cold")], "hangs": True}, Progress())
+            self.measure({"lines": [row("cold")], "hangs": True}, Progress(), limit_s=10)
         self.assertEqual(steps, ["complete"])
 
     def test_a_run_that_hangs_is_killed_with_its_children(self):

@@ -4,7 +4,7 @@
 
 CHECK is a name such as `layers` or `clang_tidy`. By default, all checks are run. If the environment
 variable ROCKLOCK_TIDY_THIRD is 0, 1 or 2, the checks that compile files do so for this third of the
-files only.
+headers, or of the groups of files that were changed since their last check.
 """
 
 import argparse
@@ -95,7 +95,9 @@ def name_of(check):
 
 def main():
     parser = argparse.ArgumentParser(
-        description="Checks the sources against the house rules, and prints TAP.")
+        description="Checks the sources against the house rules, and prints TAP.",
+        epilog="If the environment variable ROCKLOCK_TIDY_THIRD is 0, 1 or 2, the checks that "
+               "compile files do so for this third of the groups of files only.")
     parser.add_argument("root", help="the repository")
     parser.add_argument("build", help="its build directory, which has been configured")
     parser.add_argument("check", nargs="*", metavar="CHECK",

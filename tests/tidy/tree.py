@@ -21,7 +21,7 @@ class Tree:
         self.third = third
 
     def selected(self, items):
-        """Returns the items of a list that the checks which compile files examine."""
+        """Returns the third of the items that the checks which compile files examine, or all."""
         return items if self.third is None else items[self.third::3]
 
     def text(self, path):
