@@ -1,0 +1,129 @@
+// The syncs of the commit log: which it makes, and what happens after one has failed.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <boost/test/unit_test.hpp>
+#include <rocksdb/file_system.h>
+
+#include "storage/files/commit_log.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace rocklock::testing {
+
+BOOST_AUTO_TEST_SUITE(the_syncs_of_a_commit_log, *boost::unit_test::label("rocksdb"))
+
+namespace {
+
+// Counts the syncs of the directory, of which one can fail.
+struct DirectorySyncs final : rocksdb::FileSystemWrapper {
+    struct Directory final : rocksdb::FSDirectoryWrapper {
+        Directory(std::unique_ptr<rocksdb::FSDirectory> target, DirectorySyncs& syncs)
+            : FSDirectoryWrapper(std::move(target)), syncs_(syncs) {}
+        rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options,
+                                rocksdb::IODebugContext* debug) override {
+            ++syncs_.count;
+            if (std::exchange(syncs_.fails, false)) return rocksdb::IOStatus::IOError("lost");
+            return FSDirectoryWrapper::Fsync(options, debug);
+        }
+        DirectorySyncs& syncs_;
+    };
+    DirectorySyncs() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+    const char* Name() const override { return "DirectorySyncs"; }
+    rocksdb::IOStatus NewDirectory(const std::string& path, const rocksdb::IOOptions& options,
+                                   std::unique_ptr<rocksdb::FSDirectory>* result,
+                                   rocksdb::IODebugContext* debug) override {
+        auto status = target()->NewDirectory(path, options, result, debug);
+        if (status.ok()) *result = std::make_unique<Directory>(std::move(*result), *this);
+        return status;
+    }
+    int count = 0;
+    bool fails = false;
+};
+
+// A new log on a file system.
+template <typename Files>
+struct NewLog {
+    NewLog() {
+        CommitLog::Reading reading;
+        reading.directory = directory / "db";
+        std::filesystem::create_directory(reading.directory);
+        CommitLog::Extent extent;
+        const auto apply = [](auto) { return rocksdb::Status(); };
+        BOOST_REQUIRE(log.read(reading, apply, extent).ok());
+        BOOST_REQUIRE(log.start(log.open(reading, extent).value()).ok());
+        BOOST_TEST(log.append("record").ok());
+    }
+    TemporaryDirectory directory;
+    std::shared_ptr<Files> files = std::make_shared<Files>();
+    CommitLog log{files};
+};
+
+// The first sync of a file fails.
+struct FailingFiles final : rocksdb::FileSystemWrapper {
+    struct File final : rocksdb::FSWritableFileOwnerWrapper {
+        File(std::unique_ptr<rocksdb::FSWritableFile> target, bool& fails)
+            : FSWritableFileOwnerWrapper(std::move(target)), fails_(fails) {}
+        rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override {
+            if (std::exchange(fails_, false)) return rocksdb::IOStatus::IOError("lost");
+            return FSWritableFileOwnerWrapper::Sync(options, debug);
+        }
+        bool& fails_;
+    };
+    FailingFiles() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+    const char* Name() const override { return "FailingFiles"; }
+    rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                      rocksdb::IODebugContext* debug) override {
+        auto status = target()->NewWritableFile(path, options, result, debug);
+        if (status.ok()) *result = std::make_unique<File>(std::move(*result), fails);
+        return status;
+    }
+    bool fails = true;
+};
+
+}  // namespace
+
+// The operating system reports a failed sync once, and the data of the file may be lost.
+BOOST_FIXTURE_TEST_CASE(fails_after_a_failed_sync, NewLog<FailingFiles>) {
+    BOOST_TEST(!log.sync().ok());
+    BOOST_TEST(!log.sync().ok());
+    BOOST_TEST(!log.append("record").ok());
+    BOOST_TEST(!log.start(log.number() + 1).ok());
+}
+
+BOOST_FIXTURE_TEST_CASE(syncs_the_entry_of_a_prepared_file_in_advance, NewLog<DirectorySyncs>) {
+    // The entry of the first file is not synced yet.
+    BOOST_TEST(log.prepare_next().ok());
+    BOOST_TEST(files->count == 0);
+    BOOST_TEST(log.sync().ok());
+    BOOST_TEST(files->count == 1);
+    for (int file = 0; file < 3; ++file) {
+        BOOST_TEST(log.prepare_next().ok());
+        const int synced = files->count;
+        BOOST_TEST(log.start(log.number() + 1).ok());
+        BOOST_TEST(log.append("record").ok());
+        BOOST_TEST(log.sync().ok());
+        BOOST_TEST(files->count == synced);
+    }
+    BOOST_TEST(files->count == 4);
+    BOOST_TEST(log.start(log.number() + 1).ok());
+    BOOST_TEST(log.append("record").ok());
+    BOOST_TEST(log.sync().ok());
+    BOOST_TEST(files->count == 5);
+}
+
+BOOST_FIXTURE_TEST_CASE(fails_after_a_failed_sync_of_a_prepared_file, NewLog<DirectorySyncs>) {
+    BOOST_TEST(log.sync().ok());
+    files->fails = true;
+    BOOST_TEST(!log.prepare_next().ok());
+    BOOST_TEST(!log.append("record").ok());
+    BOOST_TEST(!log.sync().ok());
+    BOOST_TEST(!log.start(log.number() + 1).ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace rocklock::testing
