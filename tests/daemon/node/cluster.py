@@ -96,6 +96,24 @@ class Cluster(Relays):
 
     def etcd(self, count=1):
         """Starts the members and waits until they answer."""
+        # Another program can take a free port before a member does. The member then exits.
+        for _ in range(5):
+            self.start_members(count)
+            wait_until(lambda: self.has_exited() or all(member.answers() for member in self.members),
+                       "all members answer")
+            if not self.has_exited():
+                break
+            for member in self.members:
+                member.kill()
+            shutil.rmtree(self.folder / "etcd")
+        else:
+            self.fail("a member of etcd has exited in each of five attempts")
+        self.url = "etcd://" + ",".join(f"127.0.0.1:{member.port}" for member in self.members) + STORE[:-1]
+
+    def has_exited(self):
+        return any(member.process.poll() is not None for member in self.members)
+
+    def start_members(self, count):
         folder = self.folder / "etcd"
         folder.mkdir()
         ports = [(f"m{i}", free_port(), free_port()) for i in range(count)]
@@ -103,9 +121,6 @@ class Cluster(Relays):
         self.members = [Member(folder, name, client, peer, cluster) for name, client, peer in ports]
         for member in self.members:
             member.start()
-        for member in self.members:
-            wait_until(member.answers, f"{member.name} answers")
-        self.url = "etcd://" + ",".join(f"127.0.0.1:{member.port}" for member in self.members) + STORE[:-1]
 
     def url_for(self, _name):
         """Returns the URL of the store for a node."""
