@@ -302,7 +302,7 @@ BOOST_FIXTURE_TEST_CASE(is_cut_at_the_first_damage_after_a_power_cut, Fixture) {
             BOOST_TEST(!storage->get(Family::locks, key_of(i)).value());
         }
     }
-    // What is written afterwards is kept.
+    // Later commits are recovered.
     open()->commit(put(Family::locks, key_of(there), value_of(1))).value();
     BOOST_TEST((open()->get(Family::locks, key_of(there)).value() == value_of(1)));
 }
