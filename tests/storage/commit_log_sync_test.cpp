@@ -16,21 +16,42 @@ BOOST_AUTO_TEST_SUITE(the_syncs_of_a_commit_log, *boost::unit_test::label("rocks
 
 namespace {
 
-// Counts the syncs of the directory, of which one can fail.
-struct DirectorySyncs final : rocksdb::FileSystemWrapper {
+// A file system on which the next sync of a file or of a directory can fail. Counts the syncs of
+// directories.
+struct FailingFiles final : rocksdb::FileSystemWrapper {
+    struct File final : rocksdb::FSWritableFileOwnerWrapper {
+        File(std::unique_ptr<rocksdb::FSWritableFile> target, FailingFiles& files)
+            : FSWritableFileOwnerWrapper(std::move(target)), files_(files) {}
+        rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override {
+            if (std::exchange(files_.file_fails, false)) return rocksdb::IOStatus::IOError("lost");
+            return FSWritableFileOwnerWrapper::Sync(options, debug);
+        }
+        FailingFiles& files_;
+    };
     struct Directory final : rocksdb::FSDirectoryWrapper {
-        Directory(std::unique_ptr<rocksdb::FSDirectory> target, DirectorySyncs& syncs)
-            : FSDirectoryWrapper(std::move(target)), syncs_(syncs) {}
+        Directory(std::unique_ptr<rocksdb::FSDirectory> target, FailingFiles& files)
+            : FSDirectoryWrapper(std::move(target)), files_(files) {}
         rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options,
                                 rocksdb::IODebugContext* debug) override {
-            ++syncs_.count;
-            if (std::exchange(syncs_.fails, false)) return rocksdb::IOStatus::IOError("lost");
+            ++files_.directory_syncs;
+            if (std::exchange(files_.directory_fails, false)) {
+                return rocksdb::IOStatus::IOError("lost");
+            }
             return FSDirectoryWrapper::Fsync(options, debug);
         }
-        DirectorySyncs& syncs_;
+        FailingFiles& files_;
     };
-    DirectorySyncs() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
-    const char* Name() const override { return "DirectorySyncs"; }
+
+    FailingFiles() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+    const char* Name() const override { return "FailingFiles"; }
+    rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                      rocksdb::IODebugContext* debug) override {
+        auto status = target()->NewWritableFile(path, options, result, debug);
+        if (status.ok()) *result = std::make_unique<File>(std::move(*result), *this);
+        return status;
+    }
     rocksdb::IOStatus NewDirectory(const std::string& path, const rocksdb::IOOptions& options,
                                    std::unique_ptr<rocksdb::FSDirectory>* result,
                                    rocksdb::IODebugContext* debug) override {
@@ -38,12 +59,13 @@ struct DirectorySyncs final : rocksdb::FileSystemWrapper {
         if (status.ok()) *result = std::make_unique<Directory>(std::move(*result), *this);
         return status;
     }
-    int count = 0;
-    bool fails = false;
+
+    int directory_syncs = 0;
+    bool file_fails = false;
+    bool directory_fails = false;
 };
 
-// A new log on a file system.
-template <typename Files>
+// A new log with one record.
 struct NewLog {
     NewLog() {
         CommitLog::Reading reading;
@@ -56,68 +78,45 @@ struct NewLog {
         BOOST_TEST(log.append("record").ok());
     }
     TemporaryDirectory directory;
-    std::shared_ptr<Files> files = std::make_shared<Files>();
+    std::shared_ptr<FailingFiles> files = std::make_shared<FailingFiles>();
     CommitLog log{files};
-};
-
-// The first sync of a file fails.
-struct FailingFiles final : rocksdb::FileSystemWrapper {
-    struct File final : rocksdb::FSWritableFileOwnerWrapper {
-        File(std::unique_ptr<rocksdb::FSWritableFile> target, bool& fails)
-            : FSWritableFileOwnerWrapper(std::move(target)), fails_(fails) {}
-        rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
-                               rocksdb::IODebugContext* debug) override {
-            if (std::exchange(fails_, false)) return rocksdb::IOStatus::IOError("lost");
-            return FSWritableFileOwnerWrapper::Sync(options, debug);
-        }
-        bool& fails_;
-    };
-    FailingFiles() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
-    const char* Name() const override { return "FailingFiles"; }
-    rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
-                                      std::unique_ptr<rocksdb::FSWritableFile>* result,
-                                      rocksdb::IODebugContext* debug) override {
-        auto status = target()->NewWritableFile(path, options, result, debug);
-        if (status.ok()) *result = std::make_unique<File>(std::move(*result), fails);
-        return status;
-    }
-    bool fails = true;
 };
 
 }  // namespace
 
 // The operating system reports a failed sync once, and the data of the file may be lost.
-BOOST_FIXTURE_TEST_CASE(fails_after_a_failed_sync, NewLog<FailingFiles>) {
+BOOST_FIXTURE_TEST_CASE(fails_after_a_failed_sync, NewLog) {
+    files->file_fails = true;
     BOOST_TEST(!log.sync().ok());
     BOOST_TEST(!log.sync().ok());
     BOOST_TEST(!log.append("record").ok());
     BOOST_TEST(!log.start(log.number() + 1).ok());
 }
 
-BOOST_FIXTURE_TEST_CASE(syncs_the_entry_of_a_prepared_file_in_advance, NewLog<DirectorySyncs>) {
+BOOST_FIXTURE_TEST_CASE(syncs_the_entry_of_a_prepared_file_in_advance, NewLog) {
     // The entry of the first file is not synced yet.
     BOOST_TEST(log.prepare_next().ok());
-    BOOST_TEST(files->count == 0);
+    BOOST_TEST(files->directory_syncs == 0);
     BOOST_TEST(log.sync().ok());
-    BOOST_TEST(files->count == 1);
+    BOOST_TEST(files->directory_syncs == 1);
     for (int file = 0; file < 3; ++file) {
         BOOST_TEST(log.prepare_next().ok());
-        const int synced = files->count;
+        const int synced = files->directory_syncs;
         BOOST_TEST(log.start(log.number() + 1).ok());
         BOOST_TEST(log.append("record").ok());
         BOOST_TEST(log.sync().ok());
-        BOOST_TEST(files->count == synced);
+        BOOST_TEST(files->directory_syncs == synced);
     }
-    BOOST_TEST(files->count == 4);
+    BOOST_TEST(files->directory_syncs == 4);
     BOOST_TEST(log.start(log.number() + 1).ok());
     BOOST_TEST(log.append("record").ok());
     BOOST_TEST(log.sync().ok());
-    BOOST_TEST(files->count == 5);
+    BOOST_TEST(files->directory_syncs == 5);
 }
 
-BOOST_FIXTURE_TEST_CASE(fails_after_a_failed_sync_of_a_prepared_file, NewLog<DirectorySyncs>) {
+BOOST_FIXTURE_TEST_CASE(fails_after_a_failed_sync_of_a_prepared_file, NewLog) {
     BOOST_TEST(log.sync().ok());
-    files->fails = true;
+    files->directory_fails = true;
     BOOST_TEST(!log.prepare_next().ok());
     BOOST_TEST(!log.append("record").ok());
     BOOST_TEST(!log.sync().ok());
