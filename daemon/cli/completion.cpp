@@ -286,7 +286,7 @@ WordList offer(WordList words) {
     const auto last = std::move(words.back());
     words.pop_back();
     const auto [entry, count] = find_verb(words);
-    if (entry != nullptr) {
+    if (entry) {
         return offer_for_verb(
             entry->verb, {words.begin() + static_cast<std::ptrdiff_t>(count), words.end()}, last);
     }

@@ -91,7 +91,7 @@ int run_words(const std::vector<std::string>& given) {
     }
     if (words.front() == "--version") words.front() = "version";
     const auto [entry, count] = find_verb(words);
-    if (entry == nullptr) return no_such_verb(words);
+    if (!entry) return no_such_verb(words);
     const auto arguments = parse_arguments(
         entry->verb, {words.begin() + static_cast<std::ptrdiff_t>(count), words.end()});
     if (!arguments) return fail(arguments.error());

@@ -1,8 +1,6 @@
 #include "daemon/cli/verb_table.hpp"
 
-#include <algorithm>
-#include <array>
-#include <utility>
+#include <cstddef>
 
 #include "daemon/cli/option_table.hpp"
 #include "daemon/cli/verbs.hpp"
@@ -254,35 +252,34 @@ constexpr VerbRow verb_rows[] = {
     {"man-page", "", "", man_page_verb, "", ""},
 };
 
-std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
-    std::vector<std::string_view> parts;
+// Calls visit(part) for each part of `text` until it returns true, and then returns true.
+template <typename Visit>
+bool any_part(std::string_view text, std::string_view separator, const Visit& visit) {
     while (!text.empty()) {
         const auto end = text.find(separator);
-        parts.push_back(text.substr(0, end));
+        if (visit(text.substr(0, end))) return true;
         text = end == std::string_view::npos ? "" : text.substr(end + separator.size());
     }
-    return parts;
+    return false;
 }
 
 bool takes(const VerbRow& verb, const OptionRow& option) {
-    const auto groups = split(verb.groups, ", ");
-    const auto named = split(option.verbs, ", ");
-    return std::any_of(named.begin(), named.end(), [&](std::string_view name) {
-        return name == verb.name || std::find(groups.begin(), groups.end(), name) != groups.end();
+    return any_part(option.verbs, ", ", [&](std::string_view name) {
+        if (name == verb.name) return true;
+        return name.starts_with('@') &&
+               any_part(verb.groups, ", ", [&](std::string_view group) { return group == name; });
     });
 }
 
 void count_operands(Verb& verb) {
     verb.empty_operands = verb.operands.starts_with('[');
-    for (const auto operand : split(verb.operands, " ")) {
-        if (operand == "--") {
-            verb.takes_command = true;
-            return;
-        }
+    verb.takes_command = any_part(verb.operands, " ", [&](std::string_view operand) {
+        if (operand == "--") return true;
         if (!operand.starts_with('[')) ++verb.min_operands;
         if (operand.find("...") != std::string_view::npos) verb.max_operands = -1;
         if (verb.max_operands >= 0) ++verb.max_operands;
-    }
+        return false;
+    });
 }
 
 VerbEntry entry_of(const VerbRow& row) {
@@ -317,8 +314,8 @@ FoundVerb find_verb(const std::vector<std::string>& words) {
     for (const std::size_t count : {2U, 1U}) {
         if (words.size() < count) continue;
         const auto name = count == 2 ? words[0] + " " + words[1] : words[0];
-        for (const auto& entry : verb_table()) {
-            if (entry.verb.name == name) return {&entry, count};
+        for (const auto& row : verb_rows) {
+            if (row.name == name) return {entry_of(row), count};
         }
     }
     return {};

@@ -4,6 +4,7 @@
 // and the man page are generated from this table. To add a verb or an option, add a row.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +25,13 @@ struct VerbEntry {
 const std::vector<VerbEntry>& verb_table();
 
 struct FoundVerb {
-    // Null if no verb was found.
-    const VerbEntry* entry = nullptr;
+    // nullopt if no verb was found.
+    std::optional<VerbEntry> entry;
     // The number of words of the verb's name: 1 or 2.
     std::size_t words = 0;
 };
-// Returns the verb whose name is the first word, or the first two words, of `words`.
+// Returns the verb whose name is the first word, or the first two words, of `words`. Creates only
+// the entry of this verb, not the whole table, which takes 2 ms.
 FoundVerb find_verb(const std::vector<std::string>& words);
 
 }  // namespace rocklock
