@@ -96,6 +96,8 @@ Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const Rocksd
         for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
         db_.reset();
     }
+    // The log is read after RocksDB has opened the database.
+    if (use && directory.existing()) log_.begin_sync(directory.database());
     rocksdb::DB* opened = nullptr;
     if (directory.existing()) {
         auto begun = recovery_.begin(sync_mark_key(identity), directory.database(),

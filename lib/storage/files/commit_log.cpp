@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -177,8 +178,53 @@ private:
 
 }  // namespace
 
+// Syncs the directory and the files in it. They are synced by another thread, or by finish() if no
+// thread can be started.
+class CommitLog::ExistingSync {
+public:
+    explicit ExistingSync(std::string directory) : directory_(std::move(directory)) {
+        try {
+            thread_ = std::thread([this] { sync(); });
+        } catch (const std::system_error&) {
+            // Without the thread, finish() syncs.
+        }
+    }
+    ExistingSync(const ExistingSync&) = delete;
+    ExistingSync& operator=(const ExistingSync&) = delete;
+    ~ExistingSync() {
+        if (thread_.joinable()) thread_.join();
+    }
+
+    Result<void> finish() {
+        if (thread_.joinable()) {
+            thread_.join();
+        } else {
+            sync();
+        }
+        return result_;
+    }
+
+private:
+    void sync() {
+        result_ = sync_file(directory_);
+        std::error_code failed;
+        for (std::filesystem::directory_iterator entry(directory_, failed), end;
+             result_ && !failed && entry != end; entry.increment(failed)) {
+            const std::string path = entry->path().string();
+            if (log_number(path, LogKind::commits)) result_ = sync_file(path);
+        }
+        if (failed) result_ = system_error("cannot list " + directory_, failed.value());
+    }
+
+    const std::string directory_;
+    Result<void> result_;
+    std::thread thread_;
+};
+
 CommitLog::CommitLog(const std::shared_ptr<rocksdb::FileSystem>& target)
     : files_(make_log_files(recovery_, target)) {}
+
+CommitLog::~CommitLog() = default;
 
 // The memory is not freed, so that the destructors of the files are not called. Another thread of
 // the parent may have held the mutex at the fork.
@@ -192,6 +238,10 @@ std::string CommitLog::path_of(std::uint64_t number) const {
     std::string digits = std::to_string(number);
     digits.insert(0, digits.size() < 6 ? 6 - digits.size() : 0, '0');
     return directory_ + "/" + digits + std::string(suffix_of(LogKind::commits));
+}
+
+void CommitLog::begin_sync(const std::string& directory) {
+    existing_sync_ = std::make_unique<ExistingSync>(directory);
 }
 
 Status CommitLog::read(const Reading& reading, const Apply& apply, Extent& extent) {
@@ -221,7 +271,11 @@ Status CommitLog::read(const Reading& reading, const Apply& apply, Extent& exten
         return Status::Corruption(begun.error().message);
     }
     Status status;
-    if (reading.sync) status = to_status(sync_file(directory_));
+    if (reading.sync) {
+        if (!existing_sync_) begin_sync(directory_);
+        status = to_status(existing_sync_->finish());
+        existing_sync_.reset();
+    }
     std::uint64_t expected = reading.first;
     for (const std::uint64_t number : numbers) {
         if (number != expected++) {
@@ -249,7 +303,6 @@ Status CommitLog::read_file(const Reading& reading, std::uint64_t number, const 
     std::string log(size, '\0');
     rocksdb::Slice read;
     if (status.ok()) status = file->Read(size, IOOptions(), &read, log.data(), nullptr);
-    if (status.ok() && reading.sync) status = to_status(sync_file(path));
     if (!status.ok()) return status;
     // The file was opened also if an earlier one was cut, so that its bytes are counted.
     if (!extent.cut) return apply_file(reading, number, read.ToStringView(), apply, extent);

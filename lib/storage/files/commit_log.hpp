@@ -52,7 +52,7 @@ public:
     explicit CommitLog(const std::shared_ptr<rocksdb::FileSystem>& target);
     CommitLog(const CommitLog&) = delete;
     CommitLog& operator=(const CommitLog&) = delete;
-    ~CommitLog() = default;
+    ~CommitLog();
     // Must be called before the destructor in a forked child of the process. Leaks the open files,
     // so that the child does not use them.
     void abandon();
@@ -70,7 +70,7 @@ public:
         // The position at which to stop, which must be the end of a record; nullopt reads the whole
         // log.
         std::optional<SyncMark> until = std::nullopt;
-        // Whether to sync each file before its records are applied. Required if RocksDB can write
+        // Whether to sync the files before the records are applied. Required if RocksDB can write
         // the applied records to table files: these must not contain what a power failure can
         // remove from the log.
         bool sync = false;
@@ -91,6 +91,10 @@ public:
         // If bytes at the end were discarded: the position of the first of them.
         std::optional<SyncMark> cut = std::nullopt;
     };
+    // Starts to sync the files of the log that exist in `directory`, in another thread. A read()
+    // with `sync` waits for the end of the sync. It calls this function if it was not called
+    // before.
+    void begin_sync(const std::string& directory);
     // Reads the records of the log in their order, and calls `apply` for each. Errors: Corruption
     // if synced records, or files, are missing or damaged; NotFound if a file was deleted
     // meanwhile; read errors; the errors of `apply`.
@@ -140,6 +144,7 @@ public:
     };
 
 private:
+    class ExistingSync;
     using File = std::shared_ptr<rocksdb::FSWritableFile>;
 
     rocksdb::Status read_file(const Reading& reading, std::uint64_t number, const Apply& apply,
@@ -163,6 +168,8 @@ private:
     const std::shared_ptr<rocksdb::FileSystem> files_;
     std::string directory_;
     std::uint64_t key_ = 0;
+    // Between begin_sync() and read().
+    std::unique_ptr<ExistingSync> existing_sync_;
     std::string mark_;
     // The record with its headers.
     std::string framed_;
