@@ -37,7 +37,7 @@ public:
 
     // A block ends with the first record that reaches one of these limits. `max_bytes` applies to
     // the keys and values.
-    static constexpr std::size_t max_records = 1024;
+    static constexpr std::size_t max_records = 128;
     static constexpr std::size_t max_bytes = std::size_t{1} << 20;
     // The maximum number of blocks that are read ahead.
     static constexpr std::size_t max_blocks = 4;
