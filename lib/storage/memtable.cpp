@@ -8,12 +8,22 @@
 #include <vector>
 
 #include "storage/entry_list.hpp"
+#include "storage/store_thread.hpp"
 
 namespace rocklock {
 namespace {
 
 using rocksdb::KeyHandle;
 using rocksdb::Slice;
+
+// Whether this thread writes memtables to files. Such a thread makes no calls for callers.
+thread_local bool flushes = false;
+thread_local FrequentYield flush_yield;
+
+class FlushListener final : public rocksdb::EventListener {
+public:
+    void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { flushes = true; }
+};
 
 // If RocksDB passes an arena for an iterator, it destroys the iterator without freeing its memory.
 // It never destroys the iterators of MemTableRep::Get(). The functions below therefore manage the
@@ -25,7 +35,10 @@ public:
 
     bool Valid() const override { return node_ != nullptr; }
     const char* key() const override { return node_->entry(); }
-    void Next() override { node_ = node_->next(); }
+    void Next() override {
+        node_ = node_->next();
+        if (flushes) flush_yield.step();
+    }
     void Prev() override { node_ = list_.last_before(node_->key()); }
     void Seek(const Slice& key, const char* entry) override {
         node_ = list_.first_not_before(internal_key(key, entry));
@@ -169,6 +182,10 @@ public:
 };
 
 }  // namespace
+
+std::shared_ptr<rocksdb::EventListener> make_flush_listener() {
+    return std::make_shared<FlushListener>();
+}
 
 std::shared_ptr<rocksdb::MemTableRepFactory> make_memtable_factory() {
     return std::make_shared<MemtableFactory>();

@@ -6,6 +6,7 @@
 #include <rocksdb/write_batch.h>
 
 #include "base/kill_point.hpp"
+#include "storage/store_thread.hpp"
 
 namespace rocklock {
 namespace {
@@ -62,8 +63,10 @@ rocksdb::Status RecordFlush::copy_drained() const {
     auto* const family = database_.family(Family::locks);
     rocksdb::WriteBatch batch;
     rocksdb::Status status;
+    FrequentYield yield;
     for (auto cursor = records->scan(Family::locks, "", ""); status.ok() && cursor->valid();
          cursor->next()) {
+        yield.step();
         const auto key = cursor->key();
         const auto value = cursor->value();
         status = value.empty() ? batch.Delete(family, key) : batch.Put(family, key, value);

@@ -155,6 +155,7 @@ rocksdb::DBOptions database_options(const RocksdbOptions& options, bool creating
     // are few files.
     result.max_file_opening_threads = 1;
     result.max_background_jobs = 2;
+    result.listeners.push_back(make_flush_listener());
     return result;
 }
 

@@ -22,11 +22,8 @@ namespace rocklock::manager {
 // The maximum time for which a deferred commit waits to be written together with another commit.
 inline constexpr std::chrono::milliseconds max_defer{1};
 
-// The longest delay of a commit, divided by the mean duration of a commit (CommitDelay). A commit
-// on etcd uses much time of all processors, so that the clients need longer to send their next
-// requests, and it is worth more to avoid one.
-inline constexpr double delay_share_on_disk = 0.5;
-inline constexpr double delay_share_on_etcd = 1.5;
+// The longest delay of a commit, divided by the mean duration of a commit (CommitDelay).
+inline constexpr double delay_share = 1.5;
 // A commit is not delayed if the last one has completed fewer responses.
 inline constexpr std::uint64_t min_delayed_group = 3;
 
@@ -40,8 +37,7 @@ public:
         : storage_(storage),
           max_durability_(max_durability),
           must_confirm_(storage.must_confirm()),
-          // Only a store on etcd must confirm.
-          delay_(must_confirm_ ? delay_share_on_etcd : delay_share_on_disk, min_delayed_group) {}
+          delay_(delay_share, min_delayed_group) {}
 
     // Enqueues the batch of a decision. Returns the commits on which the responses of this decision
     // depend. If the decision has no batch, they depend on the earlier commits, and on a
