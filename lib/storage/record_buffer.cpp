@@ -7,9 +7,12 @@
 // The last length is in the byte order of the machine.
 #include "storage/record_buffer.hpp"
 
+#include <sys/mman.h>
+
 #include <array>
 #include <cstring>
 #include <memory_resource>
+#include <new>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -26,6 +29,23 @@ constexpr std::uint64_t max_sequence = UINT64_MAX;
 
 // The size of the first block of memory of a part. Later blocks are greater.
 constexpr std::size_t first_block_bytes = 64U << 10;
+
+// Allocates whole pages, which are returned to the system when they are freed. malloc() would keep
+// the blocks of a part, which are several megabytes, although they are freed at every flush.
+class PageMemory final : public std::pmr::memory_resource {
+    void* do_allocate(std::size_t bytes, std::size_t /*alignment*/) override {
+        void* const memory =
+            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) throw std::bad_alloc();
+        return memory;
+    }
+    void do_deallocate(void* memory, std::size_t bytes, std::size_t /*alignment*/) override {
+        ::munmap(memory, bytes);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override {
+        return this == &other;
+    }
+};
 
 std::string make_user_key(Family family, std::string_view key) {
     std::string user_key;
@@ -202,7 +222,8 @@ private:
         return hints_[static_cast<unsigned char>(kind) % hints_.size()];
     }
 
-    std::pmr::monotonic_buffer_resource memory_{first_block_bytes, std::pmr::new_delete_resource()};
+    PageMemory pages_;
+    std::pmr::monotonic_buffer_resource memory_{first_block_bytes, &pages_};
     EntryList list_;
     // By the kind of the key, which is its first byte. If the previous insertion with the hint was
     // far from the new one, the insertion takes longer.
