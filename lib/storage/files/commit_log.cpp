@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -300,9 +301,10 @@ Status CommitLog::read_file(const Reading& reading, std::uint64_t number, const 
     if (status.ok()) status = files_->GetFileSize(path, IOOptions(), &size, nullptr);
     if (reading.until && number == reading.until->log) size = std::min(size, reading.until->bytes);
     extent.last_is_empty = size == 0;
-    std::string log(size, '\0');
+    // Not a string, which would be filled with zeros first.
+    const auto log = std::make_unique_for_overwrite<char[]>(size);
     rocksdb::Slice read;
-    if (status.ok()) status = file->Read(size, IOOptions(), &read, log.data(), nullptr);
+    if (status.ok()) status = file->Read(size, IOOptions(), &read, log.get(), nullptr);
     if (!status.ok()) return status;
     // The file was opened also if an earlier one was cut, so that its bytes are counted.
     if (!extent.cut) return apply_file(reading, number, read.ToStringView(), apply, extent);
