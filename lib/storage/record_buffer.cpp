@@ -33,7 +33,8 @@ constexpr std::size_t first_block_bytes = 64U << 10;
 // Allocates whole pages, which are returned to the system when they are freed. malloc() would keep
 // the blocks of a part, which are several megabytes, although they are freed at every flush.
 class PageMemory final : public std::pmr::memory_resource {
-    void* do_allocate(std::size_t bytes, std::size_t /*alignment*/) override {
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+        ROCKLOCK_ASSERT(alignment <= 4096);
         void* const memory =
             ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED) throw std::bad_alloc();

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,6 +52,15 @@ void apply_one(RecordBuffer& buffer, const std::string& key, std::optional<std::
     std::vector<Write> writes;
     writes.push_back({Family::locks, key, std::move(value)});
     buffer.apply(writes);
+}
+
+// Returns the memory of the process that is not swapped out.
+std::size_t resident_bytes() {
+    std::ifstream file("/proc/self/statm");
+    std::size_t pages = 0;
+    std::size_t resident_pages = 0;
+    file >> pages >> resident_pages;
+    return resident_pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 // Counts the records of all parts.
@@ -347,6 +357,24 @@ BOOST_AUTO_TEST_CASE(counts_replaced_records_separately) {
     BOOST_TEST(buffer.current_bytes() < two - 900u);
     BOOST_TEST(buffer.begin_drain());
     BOOST_TEST(buffer.current_bytes() == 0u);
+}
+
+// A process that holds few locks must not keep the memory of all records that it has written.
+// malloc() returns freed memory only in some cases: not if it has freed blocks of this size before,
+// and if memory above them is in use.
+BOOST_AUTO_TEST_CASE(returns_the_memory_of_drained_records_to_the_system) {
+    RecordBuffer buffer;
+    std::vector<std::unique_ptr<std::string>> in_use;
+    for (int round = 0; round < 3; ++round) {
+        for (std::uint64_t version = 1; version <= 8'000; ++version) {
+            apply_one(buffer, std::to_string(version), value_of(version, 1'000));
+            if (version % 100 == 0) in_use.push_back(std::make_unique<std::string>(1'000, 'x'));
+        }
+        const std::size_t full = resident_bytes();
+        BOOST_TEST(buffer.begin_drain());
+        buffer.end_drain();
+        BOOST_TEST(resident_bytes() + 7'000'000u < full);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(has_views_that_do_not_change) {
