@@ -1,11 +1,13 @@
 #include "storage/rocksdb_database.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "base/bytes.hpp"
 #include "base/kill_point.hpp"
+#include "storage/files/log_sync.hpp"
 #include "storage/files/store_directory.hpp"
 #include "storage/files/sync_marks.hpp"
 #include "storage/reserved_files.hpp"
@@ -75,8 +77,25 @@ RocksdbDatabase::~RocksdbDatabase() {
     for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
 }
 
-Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const RocksdbOptions& options,
+// The log is synced before it is read, by another thread while RocksDB opens its files.
+Result<void> RocksdbDatabase::open(StoreDirectory& directory, const RocksdbOptions& options,
                                    bool same_boot) {
+    std::optional<LogSync> sync;
+    if (options.purpose == Purpose::use && has_commit_log(directory.database())) {
+        sync.emplace(directory.database());
+    }
+    auto opened = open_database(directory, options, same_boot);
+    if (!sync) return opened;
+    if (auto synced = sync->finish(); !synced) {
+        // The next open must expect that the end of the log is lost.
+        directory.remove_marker();
+        return synced.error();
+    }
+    return opened;
+}
+
+Result<void> RocksdbDatabase::open_database(const StoreDirectory& directory,
+                                            const RocksdbOptions& options, bool same_boot) {
     const bool use = options.purpose == Purpose::use;
     const bool creating = use && !directory.marker();
     LogEnd log_end = same_boot ? LogEnd::killed : LogEnd::power_cut;
@@ -96,8 +115,6 @@ Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const Rocksd
         for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
         db_.reset();
     }
-    // The log is read after RocksDB has opened the database.
-    if (use && directory.existing()) log_.begin_sync(directory.database());
     rocksdb::DB* opened = nullptr;
     if (directory.existing()) {
         auto begun = recovery_.begin(sync_mark_key(identity), directory.database(),
@@ -119,7 +136,6 @@ Result<void> RocksdbDatabase::open(const StoreDirectory& directory, const Rocksd
     reading_.directory = directory.database();
     reading_.key = sync_mark_key(identity);
     reading_.end = log_end;
-    reading_.sync = use;
     reading_.shared = options.purpose == Purpose::read_shared;
     return find_first_log();
 }
@@ -174,7 +190,6 @@ Result<void> RocksdbDatabase::open_log(const std::vector<Write>& format) {
 CommitLog::Reading RocksdbDatabase::log_until_now() const {
     CommitLog::Reading reading = reading_;
     reading.end = LogEnd::killed;
-    reading.sync = false;
     reading.until = log_.written();
     // Nothing was written since the store was opened.
     if (reading.until->log == 0) reading.until = SyncMark{log_.number(), 0};

@@ -47,8 +47,7 @@ public:
 
     // Must be called first. `same_boot` states whether the machine has kept running since the last
     // open. Errors: as open_rocksdb_storage().
-    Result<void> open(const StoreDirectory& directory, const RocksdbOptions& options,
-                      bool same_boot);
+    Result<void> open(StoreDirectory& directory, const RocksdbOptions& options, bool same_boot);
 
     // Reads the commit log, and calls `apply` for each record. Does nothing if there is no commit
     // log. Returns false if another process has removed files meanwhile, so that the database must
@@ -80,6 +79,8 @@ public:
     const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
 
 private:
+    Result<void> open_database(const StoreDirectory& directory, const RocksdbOptions& options,
+                               bool same_boot);
     Result<void> find_first_log();
 
     ForkCheck fork_check_;

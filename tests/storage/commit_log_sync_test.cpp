@@ -8,6 +8,7 @@
 #include <rocksdb/file_system.h>
 
 #include "storage/files/commit_log.hpp"
+#include "storage/files/log_sync.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {
@@ -121,6 +122,23 @@ BOOST_FIXTURE_TEST_CASE(fails_after_a_failed_sync_of_a_prepared_file, NewLog) {
     BOOST_TEST(!log.append("record").ok());
     BOOST_TEST(!log.sync().ok());
     BOOST_TEST(!log.start(log.number() + 1).ok());
+}
+
+// A file that cannot be opened stands for one that cannot be synced.
+BOOST_FIXTURE_TEST_CASE(include_all_files_when_the_log_is_opened, NewLog) {
+    const std::string database = directory / "db";
+    BOOST_TEST(!LogSync(directory / "missing").finish());
+    LogSync sync(database);
+    BOOST_TEST(!!sync.finish());
+    for (const char* const name : {"/000001.commits.old", "/000001.log", "/000009.commits"}) {
+        const std::string link = database + name;
+        std::filesystem::create_symlink("missing", link);
+        const bool is_of_the_log = link.ends_with(".commits");
+        BOOST_TEST(!!LogSync(database).finish() == !is_of_the_log);
+        std::filesystem::remove(link);
+    }
+    // The result of a sync does not change.
+    BOOST_TEST(!!sync.finish());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

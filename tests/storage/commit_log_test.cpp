@@ -467,6 +467,19 @@ BOOST_FIXTURE_TEST_CASE(has_a_file_for_the_next_flush, SmallBuffer) {
     BOOST_TEST((open()->get(Family::locks, key).value() == value_of(3)));
 }
 
+// RocksDB must not write records to its files that a power failure can remove from the log.
+BOOST_FIXTURE_TEST_CASE(is_not_read_if_it_cannot_be_synced, Fixture) {
+    open()->commit(put(Family::locks, key_of(1), value_of(1))).value();
+    BOOST_TEST(fs::exists(path + "/SYNCED"));
+    const std::string unreadable = path + "/db/000099.commits";
+    fs::create_symlink("missing", unreadable);
+    BOOST_TEST(!open_rocksdb_storage(path, clock));
+    // The next open expects a loss as after a power failure.
+    BOOST_TEST(!fs::exists(path + "/SYNCED"));
+    fs::remove(unreadable);
+    BOOST_TEST((open()->get(Family::locks, key_of(1)).value() == value_of(1)));
+}
+
 // Opens a store of format 2, whose last commits are in RocksDB's log.
 BOOST_FIXTURE_TEST_CASE(is_started_when_a_store_of_format_2_is_opened, Fixture) {
     {

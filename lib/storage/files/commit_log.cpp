@@ -1,6 +1,5 @@
 #include "storage/files/commit_log.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -20,6 +18,7 @@
 
 #include "base/bytes.hpp"
 #include "storage/files/log_files.hpp"
+#include "storage/files/log_sync.hpp"
 #include "storage/files/log_tail.hpp"
 #include "storage/files/store_directory.hpp"
 #include "storage/files/sync_marks.hpp"
@@ -61,20 +60,12 @@ void frame(std::string_view record, std::uint64_t at, std::string& out) {
     } while (first || !record.empty());
 }
 
-// Syncs the file or directory, after it was truncated to `size` bytes if this is given.
-Result<void> sync_file(const std::string& path, std::optional<std::uint64_t> size = {}) {
-    const int file = ::open(path.c_str(), (size ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
-    if (file < 0) return system_error("cannot open " + path, errno);
-    const bool cut = !size || ::ftruncate(file, static_cast<off_t>(*size)) == 0;
-    const bool synced = cut && ::fsync(file) == 0;
-    const int failure = errno;
-    ::close(file);
-    if (!synced) return system_error("cannot sync " + path, failure);
-    return {};
-}
-
-Status to_status(const Result<void>& result) {
-    return result ? Status() : Status::IOError(result.error().message);
+// Truncates the file to `size` bytes and syncs it.
+Result<void> truncate_file(const std::string& path, std::uint64_t size) {
+    if (::truncate(path.c_str(), static_cast<off_t>(size)) != 0) {
+        return system_error("cannot truncate " + path, errno);
+    }
+    return sync_file(path);
 }
 
 bool has_no_bytes(const std::string& path) {
@@ -179,53 +170,8 @@ private:
 
 }  // namespace
 
-// Syncs the directory and the files in it. They are synced by another thread, or by finish() if no
-// thread can be started.
-class CommitLog::ExistingSync {
-public:
-    explicit ExistingSync(std::string directory) : directory_(std::move(directory)) {
-        try {
-            thread_ = std::thread([this] { sync(); });
-        } catch (const std::system_error&) {
-            // Without the thread, finish() syncs.
-        }
-    }
-    ExistingSync(const ExistingSync&) = delete;
-    ExistingSync& operator=(const ExistingSync&) = delete;
-    ~ExistingSync() {
-        if (thread_.joinable()) thread_.join();
-    }
-
-    Result<void> finish() {
-        if (thread_.joinable()) {
-            thread_.join();
-        } else {
-            sync();
-        }
-        return result_;
-    }
-
-private:
-    void sync() {
-        result_ = sync_file(directory_);
-        std::error_code failed;
-        for (std::filesystem::directory_iterator entry(directory_, failed), end;
-             result_ && !failed && entry != end; entry.increment(failed)) {
-            const std::string path = entry->path().string();
-            if (log_number(path, LogKind::commits)) result_ = sync_file(path);
-        }
-        if (failed) result_ = system_error("cannot list " + directory_, failed.value());
-    }
-
-    const std::string directory_;
-    Result<void> result_;
-    std::thread thread_;
-};
-
 CommitLog::CommitLog(const std::shared_ptr<rocksdb::FileSystem>& target)
     : files_(make_log_files(recovery_, target)) {}
-
-CommitLog::~CommitLog() = default;
 
 // The memory is not freed, so that the destructors of the files are not called. Another thread of
 // the parent may have held the mutex at the fork.
@@ -239,10 +185,6 @@ std::string CommitLog::path_of(std::uint64_t number) const {
     std::string digits = std::to_string(number);
     digits.insert(0, digits.size() < 6 ? 6 - digits.size() : 0, '0');
     return directory_ + "/" + digits + std::string(suffix_of(LogKind::commits));
-}
-
-void CommitLog::begin_sync(const std::string& directory) {
-    existing_sync_ = std::make_unique<ExistingSync>(directory);
 }
 
 Status CommitLog::read(const Reading& reading, const Apply& apply, Extent& extent) {
@@ -272,11 +214,6 @@ Status CommitLog::read(const Reading& reading, const Apply& apply, Extent& exten
         return Status::Corruption(begun.error().message);
     }
     Status status;
-    if (reading.sync) {
-        if (!existing_sync_) begin_sync(directory_);
-        status = to_status(existing_sync_->finish());
-        existing_sync_.reset();
-    }
     std::uint64_t expected = reading.first;
     for (const std::uint64_t number : numbers) {
         if (number != expected++) {
@@ -301,7 +238,7 @@ Status CommitLog::read_file(const Reading& reading, std::uint64_t number, const 
     if (status.ok()) status = files_->GetFileSize(path, IOOptions(), &size, nullptr);
     if (reading.until && number == reading.until->log) size = std::min(size, reading.until->bytes);
     extent.last_is_empty = size == 0;
-    // Not a string, which would be filled with zeros first.
+    // A string would be filled with zeros first.
     const auto log = std::make_unique_for_overwrite<char[]>(size);
     rocksdb::Slice read;
     if (status.ok()) status = file->Read(size, IOOptions(), &read, log.get(), nullptr);
@@ -381,7 +318,7 @@ Result<std::uint64_t> CommitLog::open(const Reading& reading, const Extent& exte
     }
     if (extent.cut) {
         auto synced = sync_file(directory_);
-        if (synced) synced = sync_file(path_of(extent.cut->log), extent.cut->bytes);
+        if (synced) synced = truncate_file(path_of(extent.cut->log), extent.cut->bytes);
         if (!synced) return synced.error();
     }
     {

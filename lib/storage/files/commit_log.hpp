@@ -52,7 +52,7 @@ public:
     explicit CommitLog(const std::shared_ptr<rocksdb::FileSystem>& target);
     CommitLog(const CommitLog&) = delete;
     CommitLog& operator=(const CommitLog&) = delete;
-    ~CommitLog();
+    ~CommitLog() = default;
     // Must be called before the destructor in a forked child of the process. Leaks the open files,
     // so that the child does not use them.
     void abandon();
@@ -70,10 +70,6 @@ public:
         // The position at which to stop, which must be the end of a record; nullopt reads the whole
         // log.
         std::optional<SyncMark> until = std::nullopt;
-        // Whether to sync the files before the records are applied. Required if RocksDB can write
-        // the applied records to table files: these must not contain what a power failure can
-        // remove from the log.
-        bool sync = false;
         // Whether another process can delete files meanwhile, because the store is shared.
         bool shared = false;
     };
@@ -91,19 +87,17 @@ public:
         // If bytes at the end were discarded: the position of the first of them.
         std::optional<SyncMark> cut = std::nullopt;
     };
-    // Starts to sync the files of the log that exist in `directory`, in another thread. A read()
-    // with `sync` waits for the end of the sync. It calls this function if it was not called
-    // before.
-    void begin_sync(const std::string& directory);
-    // Reads the records of the log in their order, and calls `apply` for each. Errors: Corruption
-    // if synced records, or files, are missing or damaged; NotFound if a file was deleted
-    // meanwhile; read errors; the errors of `apply`.
+    // Reads the records of the log in their order, and calls `apply` for each. If RocksDB can write
+    // the applied records to table files, the log must be synced before (LogSync): these must not
+    // contain what a power failure can remove from the log. Errors: Corruption if synced records,
+    // or files, are missing or damaged; NotFound if a file was deleted meanwhile; read errors; the
+    // errors of `apply`.
     rocksdb::Status read(const Reading& reading, const Apply& apply, Extent& extent);
     std::uint64_t discarded() const { return recovery_.discarded(); }
 
-    // Prepares appending after read() with `sync`: removes what was discarded, deletes the files
-    // before the first one that was read, and opens SYNCED_COMMITS. Returns the number for start(),
-    // which must be called next. Errors: as system_error().
+    // Prepares appending to a log that was synced and then read: removes what was discarded,
+    // deletes the files before the first one that was read, and opens SYNCED_COMMITS. Returns the
+    // number for start(), which must be called next. Errors: as system_error().
     Result<std::uint64_t> open(const Reading& reading, const Extent& extent);
     // Starts the file with this number.
     rocksdb::Status start(std::uint64_t number);
@@ -144,7 +138,6 @@ public:
     };
 
 private:
-    class ExistingSync;
     using File = std::shared_ptr<rocksdb::FSWritableFile>;
 
     rocksdb::Status read_file(const Reading& reading, std::uint64_t number, const Apply& apply,
@@ -168,8 +161,6 @@ private:
     const std::shared_ptr<rocksdb::FileSystem> files_;
     std::string directory_;
     std::uint64_t key_ = 0;
-    // Between begin_sync() and read().
-    std::unique_ptr<ExistingSync> existing_sync_;
     std::string mark_;
     // The record with its headers.
     std::string framed_;
