@@ -37,7 +37,7 @@ public:
     const char* key() const override { return node_->entry(); }
     void Next() override {
         node_ = node_->next();
-        if (flushes) flush_yield.step();
+        if (yields_) flush_yield.step();
     }
     void Prev() override { node_ = list_.last_before(node_->key()); }
     void Seek(const Slice& key, const char* entry) override {
@@ -59,6 +59,7 @@ private:
 
     const EntryList& list_;
     const EntryList::Node* node_ = nullptr;
+    const bool yields_ = flushes;
 };
 
 // Whether this thread has destroyed its IteratorMemory. Objects that are destroyed later, at the

@@ -42,8 +42,8 @@ private:
     std::thread thread_;
 };
 
-// Yields the processor often during a long computation in the background, but for at most half of
-// the time.
+// Yields the processor often during a long computation in the background. The yields take at most
+// half of the time.
 //
 // A thread that computes without waiting can keep its processor for 4 ms, until the next tick of
 // the scheduler, even if a thread that serves a caller is ready to run there. If other programs

@@ -22,7 +22,8 @@ namespace rocklock::manager {
 // The maximum time for which a deferred commit waits to be written together with another commit.
 inline constexpr std::chrono::milliseconds max_defer{1};
 
-// The longest delay of a commit, divided by the mean duration of a commit (CommitDelay).
+// The longest delay of a commit, divided by the mean duration of a commit (CommitDelay). Decisions
+// 0053 and 0068 compare several values.
 inline constexpr double delay_share = 1.5;
 // A commit is not delayed if the last one has completed fewer responses.
 inline constexpr std::uint64_t min_delayed_group = 3;
