@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -108,6 +109,20 @@ class Installed(unittest.TestCase):
         libraries = self.pkg_config("--variable=libdir").strip()
         ran = output(str(program), env={"LD_LIBRARY_PATH": libraries}, cwd=folder)
         self.assertRegex(ran, r"^locked orders/42 with token [0-9]+\n$")
+
+    def needed_by(self, name):
+        """Returns the names of the shared libraries that an installed file needs."""
+        file = next(self.place.rglob(name))
+        return re.findall(r"Shared library: \[(.*?)\]", output("readelf", "--dynamic", str(file)))
+
+    def test_only_the_program_contains_rocksdb(self):
+        def needs_rocksdb(name):
+            return any(library.startswith("librocksdb.") for library in self.needed_by(name))
+
+        self.assertTrue(needs_rocksdb("librocklock.so"))
+        if not os.environ["ROCKLOCK_STATIC_ROCKSDB"]:
+            self.skipTest("RocksDB is not linked statically")
+        self.assertFalse(needs_rocksdb("bin/rocklock"))
 
     def test_the_first_program_compiles_as_documented(self):
         page, folder = self.first_program()
