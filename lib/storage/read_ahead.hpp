@@ -37,10 +37,10 @@ public:
 
     // A block ends with the first record that reaches one of these limits. `max_bytes` applies to
     // the keys and values.
-    static constexpr std::size_t max_records = 128;
+    static constexpr std::size_t max_records = 256;
     static constexpr std::size_t max_bytes = std::size_t{1} << 20;
     // The maximum number of blocks that are read ahead.
-    static constexpr std::size_t max_blocks = 4;
+    static constexpr std::size_t max_blocks = 16;
 
     ReadAhead(std::unique_ptr<Snapshot::Cursor> cursor, Decode decode)
         : cursor_(std::move(cursor)), decode_(decode), current_(read({})) {

@@ -107,7 +107,7 @@ public:
 
 private:
     // The size of the pieces that scan_once() reads.
-    static constexpr std::size_t scan_once_bytes = 64U << 10;
+    static constexpr std::size_t scan_once_bytes = 112U << 10;
 
     std::unique_ptr<Cursor> start_cursor(const rocksdb::ReadOptions& options, Family family,
                                          std::string_view first, std::string_view last,
