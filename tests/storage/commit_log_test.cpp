@@ -216,8 +216,8 @@ BOOST_FIXTURE_TEST_CASE(is_read_by_readers_of_the_open_store, RandomWrites) {
     for (const Purpose purpose : {Purpose::read_only, Purpose::check}) {
         RocksdbOptions options;
         options.purpose = purpose;
-        const auto reader = open_rocksdb_storage(path, clock, options).value();
-        check_all(*reader->snapshot());
+        const auto other_reader = open_rocksdb_storage(path, clock, options).value();
+        check_all(*other_reader->snapshot());
     }
     storage = open();
     check_all(*storage->snapshot());
