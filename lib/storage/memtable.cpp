@@ -16,7 +16,8 @@ namespace {
 using rocksdb::KeyHandle;
 using rocksdb::Slice;
 
-// Whether this thread writes memtables to files. Such a thread makes no calls for callers.
+// Whether this is a thread of RocksDB that writes memtables to files. No caller waits for its
+// reads.
 thread_local bool flushes = false;
 thread_local FrequentYield flush_yield;
 

@@ -36,7 +36,8 @@ public:
     using Decode = void (*)(std::string_view key, std::string_view value, Record& record);
 
     // A block ends with the first record that reaches one of these limits. `max_bytes` applies to
-    // the keys and values.
+    // the keys and values. Blocks are so small that malloc() reuses their memory, and does not map
+    // and unmap it: its threshold is 128 KB.
     static constexpr std::size_t max_records = 256;
     static constexpr std::size_t max_bytes = std::size_t{1} << 20;
     // The maximum number of blocks that are read ahead.

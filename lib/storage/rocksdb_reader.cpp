@@ -106,7 +106,8 @@ public:
     }
 
 private:
-    // The size of the pieces that scan_once() reads.
+    // The size of the pieces that scan_once() reads. With RocksDB's alignment, it is below the 128
+    // KB from which malloc() maps and unmaps memory.
     static constexpr std::size_t scan_once_bytes = 112U << 10;
 
     std::unique_ptr<Cursor> start_cursor(const rocksdb::ReadOptions& options, Family family,
