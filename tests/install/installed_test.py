@@ -115,14 +115,17 @@ class Installed(unittest.TestCase):
         file = next(self.place.rglob(name))
         return re.findall(r"Shared library: \[(.*?)\]", output("readelf", "--dynamic", str(file)))
 
-    def test_only_the_program_contains_rocksdb(self):
-        def needs_rocksdb(name):
-            return any(library.startswith("librocksdb.") for library in self.needed_by(name))
+    def test_only_the_program_contains_other_libraries(self):
+        def needs(file, name):
+            return any(library.startswith(name + ".") for library in self.needed_by(file))
 
-        self.assertTrue(needs_rocksdb("librocklock.so"))
-        if not os.environ["ROCKLOCK_STATIC_ROCKSDB"]:
-            self.skipTest("RocksDB is not linked statically")
-        self.assertFalse(needs_rocksdb("bin/rocklock"))
+        for name in ("librocksdb", "libcrypto"):
+            self.assertTrue(needs("librocklock.so", name))
+        contained = os.environ["ROCKLOCK_CONTAINED_LIBRARIES"].split()
+        if not contained:
+            self.skipTest("no library is linked statically")
+        for name in contained:
+            self.assertFalse(needs("bin/rocklock", name), name)
 
     def test_the_first_program_compiles_as_documented(self):
         page, folder = self.first_program()
