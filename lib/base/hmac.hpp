@@ -1,4 +1,4 @@
-// HMAC-SHA256 (RFC 2104), computed by libcrypto.
+// HMAC-SHA256 (RFC 2104), with the hash function of libcrypto.
 #pragma once
 
 #include <array>

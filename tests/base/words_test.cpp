@@ -101,12 +101,15 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(hmac_sha256_of_a_message)
 
-// RFC 4231, test cases 1 and 2.
+// RFC 4231, test cases 1, 2 and 6.
 BOOST_AUTO_TEST_CASE(agrees_with_its_standard) {
     BOOST_TEST(hexadecimal(hmac_sha256(std::string(20, '\x0b'), "Hi There")) ==
                "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
     BOOST_TEST(hexadecimal(hmac_sha256("Jefe", "what do ya want for nothing?")) ==
                "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    BOOST_TEST(hexadecimal(hmac_sha256(std::string(131, '\xaa'),
+                                       "Test Using Larger Than Block-Size Key - Hash Key First")) ==
+               "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
 BOOST_AUTO_TEST_CASE(is_compared_in_constant_time) {
