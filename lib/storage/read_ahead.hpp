@@ -127,6 +127,7 @@ private:
         std::exception_ptr failure;
         try {
             while (auto spent = wait_for_space()) {
+                spent->records.reserve(max_records);
                 Block block = read(*std::move(spent));
                 if (block.count == 0) break;
                 MutexLock lock(mutex_);

@@ -27,9 +27,10 @@ public:
         return found == part.end() ? nullptr : &found->second;
     }
     void keep(std::uint64_t name_hash, LastGrant last) {
-        parts_[part_of(name_hash)].insert_or_assign(name_hash, last);
+        if (parts_[part_of(name_hash)].insert_or_assign(name_hash, last).second) ++size_;
     }
-    void forget(std::uint64_t name_hash) { parts_[part_of(name_hash)].erase(name_hash); }
+    void forget(std::uint64_t name_hash) { size_ -= parts_[part_of(name_hash)].erase(name_hash); }
+    bool empty() const { return size_ == 0; }
 
 private:
     struct Hash {
@@ -45,6 +46,7 @@ private:
     }
 
     std::array<Part, parts> parts_;
+    std::size_t size_ = 0;
 };
 
 }  // namespace rocklock::lock_model

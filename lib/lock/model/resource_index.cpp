@@ -47,6 +47,11 @@ Resource* ResourceIndex::find(const HashedName& wanted) const {
     return nullptr;
 }
 
+Resource* ResourceIndex::find_repeated(std::string_view name) {
+    if (repeated_ == nullptr || repeated_->name() != name) repeated_ = find(name);
+    return repeated_;
+}
+
 void ResourceIndex::insert(Resource& resource, const HashedName& name) {
     ROCKLOCK_ASSERT(resource.name().size() == name.name.size());
     Part& part = parts_[part_of(name.hash)];
@@ -68,6 +73,7 @@ void ResourceIndex::erase(Resource& resource, const HashedName& name) {
         first, end, [&](const Near<Resource>& other) { return other.get() == &resource; });
     ROCKLOCK_ASSERT(found != end);
     remove(bucket, static_cast<std::size_t>(found - first));
+    if (repeated_ == &resource) repeated_ = nullptr;
     --part.count;
     --size_;
 }
@@ -87,20 +93,6 @@ void ResourceIndex::prefetch_bucket(std::uint64_t hash) const {
     // A bucket need not begin at the beginning of a cache line, so it can extend into one more.
     for (std::size_t at = 0; at < Bucket::bytes(mean_in_bucket) + cache_line; at += cache_line)
         __builtin_prefetch(reinterpret_cast<const char*>(bucket) + at);
-}
-
-void ResourceIndex::reserve(std::size_t count) {
-    const std::size_t buckets = count / parts / mean_in_bucket;
-    if (buckets < 2) return;
-    for (Part& part : parts_) {
-        if (part.count > 0 || part.buckets.size() >= buckets) continue;
-        part.buckets.resize(buckets);
-        // Somewhat less than the mean, because the memory of a bucket with few resources would be
-        // wasted.
-        for (Bucket*& bucket : part.buckets) {
-            if (bucket == nullptr) resize(bucket, mean_in_bucket - step);
-        }
-    }
 }
 
 void ResourceIndex::resize(Bucket*& bucket, std::size_t capacity) {
@@ -139,13 +131,24 @@ void ResourceIndex::add_bucket(Part& part) {
     if (added == 0) return;
     const std::size_t divided = bucket_to_divide(added);
     Bucket*& from = part.buckets[divided];
-    for (std::size_t i = from == nullptr ? 0 : from->count; i > 0; --i) {
-        Resource& resource = *from->resources()[i - 1];
-        const std::uint64_t hash = hash_of(resource.name());
-        if (linear_bucket(hash, added + 1) == divided) continue;
-        append(part.buckets[added], resource, from->tags()[i - 1]);
-        remove(from, i - 1);
+    if (from == nullptr) return;
+    Bucket*& to = part.buckets[added];
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < from->count; ++i) {
+        const Near<Resource> resource = from->resources()[i];
+        const std::uint8_t tag = from->tags()[i];
+        if (linear_bucket(hash_of(resource->name()), added + 1) != divided) {
+            // Half of the resources move. Buckets are allocated as rarely as possible.
+            if (to == nullptr) resize(to, std::max(step, from->count / 2 / step * step));
+            append(to, *resource, tag);
+            continue;
+        }
+        from->resources()[kept] = resource;
+        from->tags()[kept] = tag;
+        ++kept;
     }
+    from->count = static_cast<std::uint32_t>(kept);
+    if (kept + 2 * step <= from->capacity) resize(from, (kept / step + 1) * step);
 }
 
 }  // namespace rocklock::lock_model

@@ -44,6 +44,8 @@ public:
     // Returns null if there is no resource with this name.
     Resource* find(const HashedName& wanted) const;
     Resource* find(std::string_view name) const { return find(HashedName(name)); }
+    // As find(). Fast if the previous call found the same name, as for the parents of resources.
+    Resource* find_repeated(std::string_view name);
     // Adds a resource. `name` is its name; there must be no other resource with this name.
     void insert(Resource& resource, const HashedName& name);
     void erase(Resource& resource, const HashedName& name);
@@ -52,9 +54,6 @@ public:
     void prefetch_slot(std::uint64_t hash) const;
     void prefetch_bucket(std::uint64_t hash) const;
     std::size_t size() const { return size_; }
-    // Creates the buckets for `count` resources in total, and allocates most of their memory. Has
-    // no effect on parts that are in use.
-    void reserve(std::size_t count);
 
     // Calls `visit` for each resource of a part, or of all parts, until `visit` returns false.
     // Returns whether `visit` returned true for all resources. `visit` must not change the index.
@@ -109,6 +108,8 @@ private:
 
     std::array<Part, parts> parts_;
     std::size_t size_ = 0;
+    // The result of the last find_repeated().
+    Near<Resource> repeated_;
 };
 static_assert(ResourceIndex::parts == 1u << 8, "a part is chosen by the highest eight bits");
 

@@ -176,13 +176,17 @@ std::string encode_set(const lock_model::Grant& grant) {
 
 bool decode_grant(GrantId id, std::string_view value, GrantRecord& record) {
     Parts in(value);
-    std::vector<Lock> locks = std::move(record.locks);
-    record = {};
-    locks.resize(1);
-    record.locks = std::move(locks);
+    // Without optional values, all other members are set below.
+    if (record.parts != 0) {
+        std::vector<Lock> locks = std::move(record.locks);
+        record = {};
+        record.locks = std::move(locks);
+    }
+    record.locks.resize(1);
     record.id = id;
     record.version = in.u64();
     const unsigned parts = in.u16();
+    record.parts = parts;
     record.waited = (parts & was_waiting) != 0;
     record.single = (parts & is_single) != 0;
     record.ends_session = (parts & ends_session) != 0;

@@ -69,6 +69,8 @@ struct Closure {
 };
 
 struct GrantRecord {
+    // The bits of the encoded record that say which optional values it contains.
+    unsigned parts = 0;
     std::uint64_t version = 0;
     GrantId id{};
     Token token{};

@@ -553,6 +553,7 @@ struct LockTable::Core {
     // plain grant is not in the index. Frees the plain grant and its resource.
     static Grant& move_to(Resource& at, Grant& plain);
     void recover_ended(const records::GrantRecord& record, const RecoveryFacts& facts);
+    // Inserts the grants of `recovery` into the indexes.
     void enter_recovered();
     // Returns the grant, which may have been moved.
     Grant& enter_recovered_grant(Grant& recovered);

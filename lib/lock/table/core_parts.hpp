@@ -74,8 +74,9 @@ struct RecoveryState {
         GrantId grant{};
     };
     std::vector<Converted> converted;
+    static constexpr std::size_t group_size = 16;
     // Recovered grants that are not yet in Core::grants, and whose resources are not yet in
-    // Core::resources.
+    // Core::resources. At most `group_size`.
     std::vector<Near<Grant>> grants;
     // The request ids that are not yet in Core::requests.
     RequestLoader requests;

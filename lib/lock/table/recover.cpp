@@ -2,9 +2,9 @@
 //
 // recover() reads the classes, the sessions and the grants in this order. A background thread reads
 // and decodes the records (ReadAhead), and another one adds request ids (RequestLoader), which must
-// be finished before finish_recovery(). recover() collects the live grants in `recovery`, and
-// inserts them into the two indexes after all of them have been read. finish_recovery() then sets
-// the timers and serves the queues.
+// be finished before finish_recovery(). recover() collects small groups of live grants in
+// `recovery`, and inserts each group into the two indexes. finish_recovery() then sets the timers
+// and serves the queues.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -228,7 +228,6 @@ Result<void> LockTable::Core::recover(const Snapshot& records, const RecoveryFac
     if (auto done = recover_grants(records, facts); !done) return done;
     recovery.requests.start(requests);
     count_audit_rows(records);
-    enter_recovered();
     recovery.requests.finish(requests);
     finish_recovery(facts);
     return {};
@@ -348,7 +347,10 @@ Result<void> LockTable::Core::recover_grants(const Snapshot& records, const Reco
         recover_ended(record, facts);
         return {};
     };
-    return each<GrantRecord>(records, records::grant_tag, decode_grant, "a grant", read_grant);
+    auto done = each<GrantRecord>(records, records::grant_tag, decode_grant, "a grant", read_grant);
+    if (done) enter_recovered();
+    ROCKLOCK_ASSERT(!done || grants.size() == counts.recovered);
+    return done;
 }
 
 Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryFacts& facts) {
@@ -372,7 +374,6 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     (session.last != nullptr ? session.last->next : session.first) = &grant;
     session.last = &grant;
     ++session.grants;
-    recovery.grants.emplace_back(&grant);
     ++counts.recovered;
     const bool converted_up = record.token != Token{number(record.id)};
     if (converted_up || record.count > 0) {
@@ -398,6 +399,8 @@ Result<void> LockTable::Core::recover_grant(GrantRecord& record, const RecoveryF
     }
     if (!record.closures.empty()) remember_min_hold(grant, record.closures.front().duration);
     usage.add_grant(session.uid, lock_model::bytes_of_grant(grant));
+    recovery.grants.emplace_back(&grant);
+    if (recovery.grants.size() == lock_model::RecoveryState::group_size) enter_recovered();
     return {};
 }
 
@@ -436,30 +439,20 @@ lock_model::Grant& LockTable::Core::move_to(Resource& at, Grant& plain) {
     return moved;
 }
 
-// Inserts all grants after all of them have been read: growing the index of resources step by step
-// would cost as much as filling it.
+// Inserts the grants of `recovery` into the two indexes. The bucket of almost every name is not in
+// the processor's cache. Those for the first names of the grants are prefetched together.
 void LockTable::Core::enter_recovered() {
-    std::size_t holds = 0;
-    for (const Grant* grant : recovery.grants) holds += grant->hold_count;
-    resources.reserve(resources.size() + holds);
-    // The bucket of almost every name is not in the processor's cache. The buckets for the first
-    // names of a group of grants are prefetched together.
-    constexpr std::size_t group_size = 16;
-    std::array<std::uint64_t, group_size> hashes{};
-    const std::span<Near<Grant>> all(recovery.grants);
-    for (std::size_t first = 0; first < all.size(); first += group_size) {
-        const auto group = all.subspan(first, std::min(group_size, all.size() - first));
-        for (std::size_t i = 0; i < group.size(); ++i) {
-            hashes[i] = hash_of(group[i]->holds().front().resource()->name());
-            resources.prefetch_slot(hashes[i]);
-        }
-        for (std::size_t i = 0; i < group.size(); ++i) resources.prefetch_bucket(hashes[i]);
-        // The records were read in the order of the numbers.
-        for (Near<Grant>& recovered : group) recovered = &enter_recovered_grant(*recovered);
+    std::array<std::uint64_t, lock_model::RecoveryState::group_size> hashes{};
+    const std::span<Near<Grant>> group(recovery.grants);
+    ROCKLOCK_ASSERT(group.size() <= hashes.size());
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        hashes[i] = hash_of(group[i]->holds().front().resource()->name());
+        resources.prefetch_slot(hashes[i]);
     }
-    ROCKLOCK_ASSERT(grants.size() == recovery.grants.size());
-    ROCKLOCK_ASSERT(counts.recovered == recovery.grants.size());
-    recovery.grants = {};
+    for (std::size_t i = 0; i < group.size(); ++i) resources.prefetch_bucket(hashes[i]);
+    // The records were read in the order of the numbers.
+    for (Near<Grant>& recovered : group) recovered = &enter_recovered_grant(*recovered);
+    recovery.grants.clear();
 }
 
 lock_model::Grant& LockTable::Core::enter_recovered_grant(Grant& recovered) {

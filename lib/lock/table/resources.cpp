@@ -24,7 +24,12 @@ Resource& LockTable::Core::resource(std::string_view name, Slot slot) {
 
 Resource& LockTable::Core::enter(Resource& made, const lock_model::HashedName& name) {
     resources.insert(made, name);
-    if (made.has_path) made.set_parent(resource(*parent_path(made.name())));
+    if (made.has_path) {
+        const std::string_view above = *parent_path(made.name());
+        Resource* const known = resources.find_repeated(above);
+        made.set_parent(known != nullptr ? *known : resource(above));
+    }
+    if (last_grants.empty()) return made;
     const std::uint64_t hash = fnv1a(made.name());
     if (const lock_model::LastGrant* const last = last_grants.find(hash)) {
         // A grant that recovery has put into the slot may be newer.
