@@ -64,6 +64,11 @@ bool EntryList::is_before(const Node* node, std::string_view key) const {
     return node != nullptr && compare_internal_keys(node->key(), key) < 0;
 }
 
+// Null is the end of the list.
+bool EntryList::is_after(const Node* node, std::string_view key) const {
+    return node == nullptr || compare_internal_keys(node->key(), key) > 0;
+}
+
 // Returns whether `node` is the last node of the level before the key. Null is the start of the
 // list.
 bool EntryList::is_last_before(const Node* node, int level, std::string_view key) const {
@@ -116,9 +121,14 @@ bool EntryList::insert(Node* node, Hint& hint) {
     }
     const bool at_end = hint.end.before[0] == nullptr || is_before(hint.end.before[0], key);
     Position& position = at_end ? hint.end : hint.middle;
-    find(key, height, position);
-    const Node* const after = next(position.before[0], 0);
-    if (after != nullptr && compare_internal_keys(after->key(), key) == 0) return false;
+    const Node* after = next(position.before[0], 0);
+    // The most frequent case, which needs no search: the key follows the last key of the hint.
+    const bool found = at_end && height == 1 && is_after(after, key);
+    if (!found) {
+        find(key, height, position);
+        after = next(position.before[0], 0);
+        if (after != nullptr && !is_after(after, key)) return false;
+    }
     for (int level = 0; level < height; ++level) {
         auto& before = position.before[static_cast<std::size_t>(level)];
         auto& link = link_after(before, level);

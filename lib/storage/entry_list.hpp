@@ -104,6 +104,7 @@ private:
     }
     int height() const { return height_.load(std::memory_order_relaxed); }
     bool is_before(const Node* node, std::string_view key) const;
+    bool is_after(const Node* node, std::string_view key) const;
     bool is_last_before(const Node* node, int level, std::string_view key) const;
     void find(std::string_view key, int levels, Position& position) const;
     Node* last_before(std::string_view key, Node* node, int level) const;

@@ -183,22 +183,22 @@ std::unique_ptr<Snapshot::Cursor> scan_list(const EntryList& list, std::uint64_t
 //          add().
 class RecordBuffer::Part {
 public:
-    void add(const Write& write, std::uint64_t sequence) {
-        const std::string_view value = write.value ? *write.value : std::string_view();
+    void add(const Change& change, std::uint64_t sequence) {
+        const auto [family, key, value] = change;
         const auto value_size = static_cast<std::uint32_t>(value.size());
         char key_size[max_varint_bytes];
-        const std::size_t prefix = encode_varint(key_size, 1 + write.key.size() + trailer_bytes);
+        const std::size_t prefix = encode_varint(key_size, 1 + key.size() + trailer_bytes);
         const int height = list_.random_height();
-        const std::size_t bytes = EntryList::node_bytes(height) + prefix + 1 + write.key.size() +
+        const std::size_t bytes = EntryList::node_bytes(height) + prefix + 1 + key.size() +
                                   trailer_bytes + sizeof value_size + value.size();
         Node* const node = EntryList::initialize(memory_.allocate(bytes, alignof(Node)), height);
         char* at = std::copy_n(key_size, prefix, node->entry());
-        *at++ = static_cast<char>(write.family);
-        at = std::copy(write.key.begin(), write.key.end(), at);
+        *at++ = static_cast<char>(family);
+        at = std::copy(key.begin(), key.end(), at);
         at = write_trailer(at, sequence);
         std::memcpy(at, &value_size, sizeof value_size);
         std::copy(value.begin(), value.end(), at + sizeof value_size);
-        const bool added = list_.insert(node, hint_for(write));
+        const bool added = list_.insert(node, hint_for(key));
         ROCKLOCK_ASSERT(added);
         bytes_.store(bytes_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
         count_current(node);
@@ -218,8 +218,8 @@ private:
         if (next != nullptr && user_key_of(next) == user_key_of(node)) bytes -= bytes_of(next);
         current_bytes_.store(bytes, std::memory_order_relaxed);
     }
-    EntryList::Hint& hint_for(const Write& write) {
-        const char kind = write.key.empty() ? '\0' : write.key.front();
+    EntryList::Hint& hint_for(std::string_view key) {
+        const char kind = key.empty() ? '\0' : key.front();
         return hints_[static_cast<unsigned char>(kind) % hints_.size()];
     }
 
@@ -267,13 +267,10 @@ RecordBuffer::RecordBuffer()
 
 RecordBuffer::~RecordBuffer() = default;
 
-void RecordBuffer::apply(const std::vector<Write>& writes) {
+void RecordBuffer::apply(std::span<const Change> changes) {
     Part& active = *current_parts()->active;
     std::uint64_t sequence = published_.load(std::memory_order_relaxed);
-    for (const Write& write : writes) {
-        ROCKLOCK_ASSERT(!write.value || !write.value->empty());
-        active.add(write, ++sequence);
-    }
+    for (const Change& change : changes) active.add(change, ++sequence);
     published_.store(sequence, std::memory_order_release);
 }
 

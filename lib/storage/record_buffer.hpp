@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,14 +48,21 @@ public:
     };
     // The state at one moment.
     class View;
+    // A record to apply.
+    struct Change {
+        Family family{};
+        std::string_view key;
+        // Empty if the key is deleted.
+        std::string_view value;
+    };
 
     RecordBuffer();
     RecordBuffer(const RecordBuffer&) = delete;
     RecordBuffer& operator=(const RecordBuffer&) = delete;
     ~RecordBuffer();
 
-    // Applies the writes, in order. Readers see all of them or none. The values must not be empty.
-    void apply(const std::vector<Write>& writes);
+    // Applies the changes, in order. Readers see all of them or none.
+    void apply(std::span<const Change> changes);
 
     // Returns the newest state of the key. If it is not known, look it up in RocksDB afterwards. In
     // the opposite order, a record that is drained between the two lookups would be missed.

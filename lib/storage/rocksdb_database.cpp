@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -77,38 +78,66 @@ RocksdbDatabase::~RocksdbDatabase() {
     for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
 }
 
-// The log is synced before it is read, by another thread while RocksDB opens its files.
+// Another thread syncs the log while RocksDB opens its files. RocksDB must not receive records of
+// the log before they are synced.
 Result<void> RocksdbDatabase::open(StoreDirectory& directory, const RocksdbOptions& options,
-                                   bool same_boot) {
-    std::optional<LogSync> sync;
-    if (options.purpose == Purpose::use && has_commit_log(directory.database())) {
-        sync.emplace(directory.database());
-    }
-    auto opened = open_database(directory, options, same_boot);
-    if (!sync) return opened;
-    if (auto synced = sync->finish(); !synced) {
-        // The next open must expect that the end of the log is lost.
-        directory.remove_marker();
-        return synced.error();
-    }
-    return opened;
-}
-
-Result<void> RocksdbDatabase::open_database(const StoreDirectory& directory,
-                                            const RocksdbOptions& options, bool same_boot) {
+                                   bool same_boot, const CommitLog::Apply& apply) {
+    // If an exception is thrown, the promise is destroyed before the future waits for the thread.
+    std::future<rocksdb::Status> early_reading;
+    std::promise<bool> open;
+    is_open_ = open.get_future().share();
     const bool use = options.purpose == Purpose::use;
-    const bool creating = use && !directory.marker();
-    LogEnd log_end = same_boot ? LogEnd::killed : LogEnd::power_cut;
-    if (options.purpose == Purpose::check) log_end = LogEnd::whole;
-    auto whole = database_options(options, creating, log_end, *env_);
-    whole.listeners.push_back(damage_);
-    const auto families = family_descriptors(options);
+    existing_ = directory.existing();
+    reading_.directory = directory.database();
+    reading_.end = same_boot ? LogEnd::killed : LogEnd::power_cut;
+    if (options.purpose == Purpose::check) reading_.end = LogEnd::whole;
+    reading_.shared = options.purpose == Purpose::read_shared;
     // A database without the file IDENTITY has no sync marks.
     std::string identity;
     std::ignore =
-        rocksdb::ReadFileToString(env_.get(), directory.database() + "/IDENTITY", &identity);
-    existing_ = directory.existing();
-    if (directory.existing()) {
+        rocksdb::ReadFileToString(env_.get(), reading_.directory + "/IDENTITY", &identity);
+    reading_.key = sync_mark_key(identity);
+    std::optional<LogSync> sync;
+    if (use && has_commit_log(reading_.directory)) sync.emplace(reading_.directory);
+    // If another process can write the store, the log must be read after RocksDB's files.
+    if (use && existing_) early_reading = start_reading_log(apply);
+    auto opened = open_database(directory, options);
+    auto synced = sync ? sync->finish() : Result<void>();
+    // RocksDB must not receive records of files that are not needed any more: if such a file is
+    // damaged, its newest records are missing.
+    reads_early_ = early_reading.valid() && early_first_ == reading_.first;
+    open.set_value(opened && synced && (reads_early_ || !early_reading.valid()));
+    if (!synced) {
+        // The next open must expect that the end of the log is lost.
+        directory.remove_marker();
+        return synced;
+    }
+    if (opened) early_reading_ = std::move(early_reading);
+    return opened;
+}
+
+// Returns a future that is not valid() if there is no log, or if no thread can be started.
+std::future<rocksdb::Status> RocksdbDatabase::start_reading_log(const CommitLog::Apply& apply) {
+    const auto oldest = oldest_commit_log(reading_.directory);
+    if (!oldest) return {};
+    CommitLog::Reading reading = reading_;
+    reading.first = early_first_ = *oldest;
+    try {
+        return std::async(std::launch::async,
+                          [this, reading, &apply] { return log_.read(reading, apply, extent_); });
+    } catch (const std::system_error&) {
+        return {};
+    }
+}
+
+Result<void> RocksdbDatabase::open_database(const StoreDirectory& directory,
+                                            const RocksdbOptions& options) {
+    const bool use = options.purpose == Purpose::use;
+    const bool creating = use && !directory.marker();
+    auto whole = database_options(options, creating, reading_.end, *env_);
+    whole.listeners.push_back(damage_);
+    const auto families = family_descriptors(options);
+    if (existing_) {
         if (auto known = require_known_families(directory, whole); !known) return known;
     }
     if (db_) {
@@ -116,15 +145,14 @@ Result<void> RocksdbDatabase::open_database(const StoreDirectory& directory,
         db_.reset();
     }
     rocksdb::DB* opened = nullptr;
-    if (directory.existing()) {
-        auto begun = recovery_.begin(sync_mark_key(identity), directory.database(),
-                                     log_end == LogEnd::power_cut);
+    if (existing_) {
+        auto begun =
+            recovery_.begin(reading_.key, reading_.directory, reading_.end == LogEnd::power_cut);
         if (!begun) return about_damage(begun.error(), directory);
     }
     const auto status =
-        use ? rocksdb::DB::Open(whole, directory.database(), families, &handles_, &opened)
-            : rocksdb::DB::OpenForReadOnly(whole, directory.database(), families, &handles_,
-                                           &opened);
+        use ? rocksdb::DB::Open(whole, reading_.directory, families, &handles_, &opened)
+            : rocksdb::DB::OpenForReadOnly(whole, reading_.directory, families, &handles_, &opened);
     recovery_.end();
     if (!status.ok()) return to_open_error(status, directory);
     db_.reset(opened);
@@ -132,11 +160,9 @@ Result<void> RocksdbDatabase::open_database(const StoreDirectory& directory,
         // If this fails, RocksDB tries to merge again each second.
         std::ignore = db_->SetOptions(family(damaged), {{"disable_auto_compactions", "true"}});
     });
+    std::string identity;
     std::ignore = db_->GetDbIdentity(identity);
-    reading_.directory = directory.database();
     reading_.key = sync_mark_key(identity);
-    reading_.end = log_end;
-    reading_.shared = options.purpose == Purpose::read_shared;
     return find_first_log();
 }
 
@@ -157,9 +183,18 @@ Result<void> RocksdbDatabase::find_first_log() {
     return {};
 }
 
-Result<bool> RocksdbDatabase::read_log(const CommitLog::Apply& apply) {
+Result<bool> RocksdbDatabase::read_log(const CommitLog::Apply& apply,
+                                       const std::function<void()>& restart) {
+    rocksdb::Status status;
+    if (early_reading_.valid()) status = early_reading_.get();
     if (!has_log_) return true;
-    const auto status = log_.read(reading_, apply, extent_);
+    if (!reads_early_) {
+        std::promise<bool> open;
+        open.set_value(true);
+        is_open_ = open.get_future().share();
+        restart();
+        status = log_.read(reading_, apply, extent_);
+    }
     if (status.IsNotFound() || status.IsPathNotFound()) return false;
     if (!status.ok()) return to_error(status);
     if (extent_.last < reading_.first && names_log_) {

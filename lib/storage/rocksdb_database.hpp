@@ -6,7 +6,10 @@
 // commit log. In the last case, the last commits are in RocksDB's own log.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,6 +36,8 @@ class StoreDirectory;
 // The key in the family `default`.
 inline constexpr std::string_view first_log_key = "commits";
 
+// Another thread already reads the commit log while RocksDB opens its files.
+//
 // Threads:  as for rocksdb::DB and CommitLog. open(), read_log() and open_log() are called by the
 //           thread that opens the store.
 // Lifetime: in a child of the process, the destructor does not use the files and the threads of the
@@ -46,13 +51,22 @@ public:
     ~RocksdbDatabase();
 
     // Must be called first. `same_boot` states whether the machine has kept running since the last
-    // open. Errors: as open_rocksdb_storage().
-    Result<void> open(StoreDirectory& directory, const RocksdbOptions& options, bool same_boot);
+    // open. `apply` is used until read_log() returns: it is called for each record of the commit
+    // log, by one thread at a time. Errors: as open_rocksdb_storage().
+    Result<void> open(StoreDirectory& directory, const RocksdbOptions& options, bool same_boot,
+                      const CommitLog::Apply& apply);
+    // For `apply`, which can be called before the functions for families and writes. is_opening()
+    // returns whether these cannot be called yet; wait_until_open() waits until they can be called,
+    // and returns false if the database cannot be opened.
+    bool is_opening() const {
+        return is_open_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
+    }
+    bool wait_until_open() const { return is_open_.get(); }
 
-    // Reads the commit log, and calls `apply` for each record. Does nothing if there is no commit
-    // log. Returns false if another process has removed files meanwhile, so that the database must
-    // be opened again.
-    Result<bool> read_log(const CommitLog::Apply& apply);
+    // Completes the reading of the commit log, if there is one. Calls `restart` before `apply` is
+    // called for the first record, perhaps again. Returns false if another process has removed
+    // files meanwhile, so that the database must be opened again. Must be called after open().
+    Result<bool> read_log(const CommitLog::Apply& apply, const std::function<void()>& restart);
     // Starts a new file of the commit log. If an existing database has no commit log, first writes
     // everything to table files, including `format`, the record of the format of the store, so that
     // older versions refuse the store. Errors: as open_rocksdb_storage().
@@ -79,9 +93,9 @@ public:
     const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
 
 private:
-    Result<void> open_database(const StoreDirectory& directory, const RocksdbOptions& options,
-                               bool same_boot);
+    Result<void> open_database(const StoreDirectory& directory, const RocksdbOptions& options);
     Result<void> find_first_log();
+    std::future<rocksdb::Status> start_reading_log(const CommitLog::Apply& apply);
 
     ForkCheck fork_check_;
     // Of RocksDB's own log.
@@ -94,6 +108,13 @@ private:
     bool has_log_ = false;
     // Whether the database has the key `commits`.
     bool names_log_ = false;
+    std::shared_future<bool> is_open_;
+    // The reading of the log that began, with the file `early_first_`, before the database was
+    // open. Not valid() if there is none. A crash after a flush can leave files before the first
+    // one that is needed. `reads_early_` is then false, and read_log() reads the log again.
+    std::future<rocksdb::Status> early_reading_;
+    std::uint64_t early_first_ = 0;
+    bool reads_early_ = false;
     std::shared_ptr<CompactionDamage> damage_ = std::make_shared<CompactionDamage>();
     std::unique_ptr<rocksdb::Env> env_;
     std::unique_ptr<rocksdb::DB> db_;

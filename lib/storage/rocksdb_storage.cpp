@@ -49,6 +49,9 @@ using std::chrono::steady_clock;
 constexpr std::uint64_t min_idle_flush = 512U << 10;
 // They are not written if the file system has less free space.
 constexpr std::uint64_t min_free_space = 64U << 20;
+// If the writes of the log to RocksDB take more memory than this, the log is not read further
+// before RocksDB is open.
+constexpr std::size_t max_postponed_bytes = 1U << 20;
 // A flush begins when one of these sizes is reached, each multiplied by the size of the write
 // buffer: of the records in the buffer that were not replaced by later writes, of all records in
 // the buffer, and of the file of the commit log. Replaced records are not copied to RocksDB. If
@@ -90,13 +93,27 @@ public:
         return status;
     }
 
-    // Applies a record of the commit log at recovery.
+    // Applies a record of the commit log at recovery. While the database is not open, the writes to
+    // RocksDB are postponed.
     rocksdb::Status apply(std::string_view record) {
-        RecordReader reader;
-        auto status = rocksdb::WriteBatch(std::string(record)).Iterate(&reader);
-        if (!status.ok()) return status;
-        Batch* const batch = &reader.batch;
-        return publish({&batch, 1});
+        const rocksdb::WriteBatch writes{std::string(record)};
+        RecordReader reader(*this);
+        rest_.Clear();
+        buffered_.clear();
+        auto status = writes.Iterate(&reader);
+        return status.ok() ? publish() : status;
+    }
+    // Must be called after the last record.
+    rocksdb::Status apply_postponed() {
+        rest_.Clear();
+        buffered_.clear();
+        auto status = collect_postponed();
+        return status.ok() ? publish() : status;
+    }
+    // Discards the records that were applied.
+    void restart() {
+        postponed_ = {};
+        if (unflushed_.buffer.begin_drain()) unflushed_.buffer.end_drain();
     }
 
     Result<std::optional<std::uint64_t>> version(Family family, std::string_view key) override {
@@ -167,50 +184,90 @@ public:
     }
 
 private:
-    // Collects the writes of a record.
-    struct RecordReader final : rocksdb::WriteBatch::Handler {
+    // Collects the writes of a record in `rest_` and `buffered_`.
+    class RecordReader final : public rocksdb::WriteBatch::Handler {
+    public:
+        explicit RecordReader(RocksdbEngine& engine) : engine_(engine) {}
+
         rocksdb::Status PutCF(std::uint32_t family, const rocksdb::Slice& key,
                               const rocksdb::Slice& value) override {
-            return add(family, key, value.ToString());
+            return add(family, key, value.ToStringView());
         }
         rocksdb::Status DeleteCF(std::uint32_t family, const rocksdb::Slice& key) override {
             return add(family, key, std::nullopt);
         }
         void LogData(const rocksdb::Slice&) override {}
+
+    private:
         // The first family is the default one, which commits do not write.
-        rocksdb::Status add(std::uint32_t family, const rocksdb::Slice& key,
-                            std::optional<std::string> value) {
-            if (family == 0 || family > family_count) {
+        rocksdb::Status add(std::uint32_t number, const rocksdb::Slice& key,
+                            std::optional<std::string_view> value) {
+            if (number == 0 || number > family_count) {
                 return rocksdb::Status::Corruption("a record of the log has an unknown family");
             }
-            batch.writes.push_back(
-                {static_cast<Family>(family - 1), key.ToString(), std::move(value)});
-            return {};
+            const auto family = static_cast<Family>(number - 1);
+            if (engine_.unflushed_.contains(family)) {
+                return engine_.collect(family, key.ToStringView(), value);
+            }
+            return engine_.postpone_or_collect(family, key.ToStringView(), value);
         }
 
-        Batch batch;
+        RocksdbEngine& engine_;
     };
 
-    // Makes the writes visible. Moves the records of the buffer's families out of the batches.
+    rocksdb::Status collect(Family family, std::string_view key,
+                            std::optional<std::string_view> value) {
+        if (unflushed_.contains(family)) {
+            ROCKLOCK_ASSERT(!value || !value->empty());
+            buffered_.push_back({family, key, value.value_or(std::string_view())});
+            return {};
+        }
+        auto* const handle = database_.family(family);
+        return value ? rest_.Put(handle, key, *value) : rest_.Delete(handle, key);
+    }
+
+    rocksdb::Status postpone_or_collect(Family family, std::string_view key,
+                                        std::optional<std::string_view> value) {
+        if (database_.is_opening() && postponed_.bytes < max_postponed_bytes) {
+            postponed_.writes.push_back(
+                {family, std::string(key), std::optional<std::string>(value)});
+            postponed_.bytes += key.size() + value.value_or(std::string_view()).size();
+            return {};
+        }
+        if (!database_.wait_until_open()) {
+            return rocksdb::Status::Aborted("the database cannot be opened");
+        }
+        const auto status = collect_postponed();
+        return status.ok() ? collect(family, key, value) : status;
+    }
+    rocksdb::Status collect_postponed() {
+        rocksdb::Status status;
+        for (const Write& write : postponed_.writes) {
+            if (status.ok()) status = collect(write.family, write.key, write.value);
+        }
+        postponed_ = {};
+        return status;
+    }
+
+    // Makes the writes visible.
     rocksdb::Status publish(std::span<Batch* const> batches) {
         note(batches);
         rest_.Clear();
         buffered_.clear();
-        for (Batch* const batch : batches) {
-            for (Write& write : batch->writes) {
-                if (unflushed_.contains(write.family)) {
-                    buffered_.push_back(std::move(write));
-                    continue;
-                }
-                auto* const family = database_.family(write.family);
-                const auto added = write.value ? rest_.Put(family, write.key, *write.value)
-                                               : rest_.Delete(family, write.key);
+        for (const Batch* const batch : batches) {
+            for (const Write& write : batch->writes) {
+                const auto added = collect(write.family, write.key, write.value);
                 if (!added.ok()) return added;
             }
         }
-        if (buffered_.empty()) return database_.write(rest_);
+        return publish();
+    }
+    // Makes the writes in `rest_` and `buffered_` visible.
+    rocksdb::Status publish() {
+        const bool writes_rest = rest_.Count() > 0;
+        if (buffered_.empty()) return writes_rest ? database_.write(rest_) : rocksdb::Status();
         const MutexLock lock(unflushed_.publishing);
-        if (rest_.Count() > 0) {
+        if (writes_rest) {
             if (auto status = database_.write(rest_); !status.ok()) return status;
         }
         unflushed_.buffer.apply(buffered_);
@@ -262,9 +319,15 @@ private:
     // CommitLog.
     Mutex writing_;
     rocksdb::WriteBatch group_;
-    // The writes of the group to RocksDB, and those to the buffer.
+    // The writes of the group to RocksDB, and those to the buffer, which borrow the group's memory.
     rocksdb::WriteBatch rest_;
-    std::vector<Write> buffered_;
+    std::vector<RecordBuffer::Change> buffered_;
+    // The writes of the log to RocksDB that were read while RocksDB was opening its files.
+    struct Postponed {
+        std::vector<Write> writes;
+        std::size_t bytes = 0;
+    };
+    Postponed postponed_;
     rocksdb::PinnableSlice value_;
     RecentVersions known_;
     Timings syncs_;
@@ -331,7 +394,6 @@ private:
     Result<void> check_kind() const;
     Result<void> write_first_meta();
     Result<bool> is_empty() const;
-    Result<bool> recover_log();
     Result<void> flush();
     Result<void> flush_by_thread();
     bool should_flush_when_idle() const;
@@ -367,15 +429,23 @@ Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
     if (!read_only_) reserve_.make_room(options);
     unflushed_.every_family = read_only_;
     engine_.set_write_buffer(options.write_buffer_bytes);
+    const CommitLog::Apply apply = [this](std::string_view record) {
+        return engine_.apply(record);
+    };
+    const auto restart = [this] { engine_.restart(); };
     for (int tries = 10;; --tries) {
-        if (auto opened = database_.open(*directory_, options, same_boot); !opened) return opened;
-        const auto recovered = recover_log();
+        if (auto opened = database_.open(*directory_, options, same_boot, apply); !opened)
+            return opened;
+        const auto recovered = database_.read_log(apply, restart);
         if (!recovered) {
             // A sync may have failed.
             if (recovered.error().code == ErrorCode::io_error) directory_->remove_marker();
             return about_damage(recovered.error(), *directory_);
         }
-        if (*recovered) break;
+        if (*recovered) {
+            if (auto status = engine_.apply_postponed(); !status.ok()) return to_error(status);
+            break;
+        }
         if (tries == 0) {
             return Error(ErrorCode::io_error, "files of the commit log in " +
                                                   directory_->database() +
@@ -393,13 +463,6 @@ Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
     reserve_.start(options);
     flush_thread_.start();
     return {};
-}
-
-// Returns false if another process has removed files of the log meanwhile.
-Result<bool> RocksdbStorage::recover_log() {
-    // Discards the records of a previous attempt.
-    if (unflushed_.buffer.begin_drain()) unflushed_.buffer.end_drain();
-    return database_.read_log([this](std::string_view record) { return engine_.apply(record); });
 }
 
 void RocksdbStorage::set_reserve_bytes(std::uint64_t bytes) {

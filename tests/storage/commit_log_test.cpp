@@ -389,6 +389,55 @@ BOOST_FIXTURE_TEST_CASE(loses_unneeded_files_at_the_next_open, Fixture) {
 
 namespace {
 
+// Items that take several megabytes of the log, so that not all of them can be kept in memory until
+// RocksDB is open. Each is written twice, and so is the record of a lock for each.
+struct LargeItems : Fixture {
+    static constexpr std::size_t items = 20;
+
+    void write(std::uint64_t version) {
+        const auto storage = open();
+        for (std::size_t i = 0; i < items; ++i) {
+            Batch batch = put(Family::items, key_of(i), value_of(version, 100'000));
+            batch.writes.push_back({Family::locks, key_of(i), value_of(version)});
+            storage->commit(std::move(batch)).value();
+        }
+    }
+    void check_all(Storage& storage, std::uint64_t version) const {
+        for (std::size_t i = 0; i < items; ++i) {
+            BOOST_TEST(
+                (storage.get(Family::items, key_of(i)).value() == value_of(version, 100'000)));
+            BOOST_TEST((storage.get(Family::locks, key_of(i)).value() == value_of(version)));
+        }
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(is_read_although_its_items_do_not_fit_in_memory, LargeItems) {
+    write(1);
+    write(2);
+    for (int run = 0; run < 2; ++run) check_all(*open(), 2);
+}
+
+// A file remains after a crash in a flush, and is damaged: its first versions must not replace the
+// later ones, which are in table files.
+BOOST_FIXTURE_TEST_CASE(is_not_applied_from_damaged_files_that_are_not_needed, LargeItems) {
+    write(1);
+    write(2);
+    const auto files = logs();
+    BOOST_REQUIRE(files.size() == 2u);
+    for (const fs::path& file : files) fs::copy_file(file, directory / file.filename().string());
+    open()->close().value();
+    for (const fs::path& file : files) fs::copy_file(directory / file.filename().string(), file);
+    std::string bytes = contents(files[1]);
+    const std::size_t middle = measure_log(bytes).written / 2;
+    bytes[middle] = static_cast<char>(bytes[middle] ^ 1);
+    std::ofstream(files[1], std::ios::binary) << bytes;
+    for (int run = 0; run < 2; ++run) check_all(*open(), 2);
+}
+
+namespace {
+
 // A store that flushes at 64 KB of current records, 192 KB of all records, or 256 KB of the log.
 struct SmallBuffer : Fixture {
     static constexpr std::size_t buffer = 128U << 10;

@@ -48,10 +48,19 @@ std::string value_of(std::uint64_t version, std::size_t more_bytes = 0) {
     return value + std::string(more_bytes, 'x');
 }
 
+void apply_all(RecordBuffer& buffer, const std::vector<Write>& writes) {
+    std::vector<RecordBuffer::Change> changes;
+    for (const Write& write : writes) {
+        changes.push_back(
+            {write.family, write.key, write.value ? std::string_view(*write.value) : ""});
+    }
+    buffer.apply(changes);
+}
+
 void apply_one(RecordBuffer& buffer, const std::string& key, std::optional<std::string> value) {
     std::vector<Write> writes;
     writes.push_back({Family::locks, key, std::move(value)});
-    buffer.apply(writes);
+    apply_all(buffer, writes);
 }
 
 // Returns the memory of the process that is not swapped out.
@@ -187,7 +196,7 @@ private:
                 model_[family][key] = value;
             }
         }
-        buffer_.apply(writes);
+        apply_all(buffer_, writes);
     }
 
     void drain_some() {
@@ -289,7 +298,7 @@ BOOST_AUTO_TEST_CASE(contains_the_last_write_of_a_key_in_a_batch) {
     writes.push_back({Family::locks, "a", std::nullopt});
     writes.push_back({Family::locks, "b", std::nullopt});
     writes.push_back({Family::locks, "b", value_of(2)});
-    buffer.apply(writes);
+    apply_all(buffer, writes);
     BOOST_TEST(!buffer.version(Family::locks, "a").value().has_value());
     BOOST_TEST(buffer.version(Family::locks, "b").value().value() == 2u);
 }
@@ -432,7 +441,7 @@ BOOST_AUTO_TEST_CASE(shows_complete_batches_to_other_threads) {
             std::vector<Write> writes;
             for (const auto& key : keys) writes.push_back({Family::locks, key, value_of(version)});
             MutexLock lock(owner);
-            buffer.apply(writes);
+            apply_all(buffer, writes);
         }
         written = true;
     });

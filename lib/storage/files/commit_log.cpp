@@ -100,15 +100,21 @@ std::optional<SyncMark> read_link(std::string_view record) {
     return end;
 }
 
-// Splits the bytes of a file into records.
-class Records {
+}  // namespace
+
+// Reads the records of a file.
+class CommitLog::RecordReader {
 public:
     // How the records end.
     enum class End : std::uint8_t { complete, incomplete, damaged };
 
-    explicit Records(std::string_view log) : log_(log) {}
+    // Reads at most the first `size` bytes.
+    RecordReader(rocksdb::FSSequentialFile& file, std::uint64_t size)
+        : file_(file), left_(size), buffer_(std::make_unique_for_overwrite<char[]>(piece_bytes)) {
+        read_piece();
+    }
 
-    // Returns the next record, or nullopt at the end. Valid until the next call.
+    // Returns the next record, or nullopt at the end or after an error. Valid until the next call.
     std::optional<std::string_view> next() {
         whole_.clear();
         for (bool continued = false;; continued = true) {
@@ -125,28 +131,49 @@ public:
             }
             const auto payload = part->substr(LogTail::header_bytes);
             const bool ends = kind == LogTail::Kind::whole || kind == LogTail::Kind::last;
-            if (ends) end_of_last_ = offset_;
+            if (ends) end_of_last_ = piece_begins_ + at_;
             if (kind == LogTail::Kind::whole) return payload;
             whole_ += payload;
             if (ends) return whole_;
         }
     }
+    // The error of a read, after which end() is meaningless.
+    const Status& status() const { return status_; }
     End end() const { return end_; }
     // The offset of the end of the last record that was returned.
-    std::size_t offset() const { return end_of_last_; }
+    std::uint64_t offset() const { return end_of_last_; }
+    bool is_empty() const { return piece_begins_ == 0 && piece_.empty(); }
 
 private:
+    // A part of a record is always in one block.
+    static constexpr std::size_t piece_bytes = 2 * LogTail::block_bytes;
+
+    // Returns whether there are more bytes.
+    bool read_piece() {
+        piece_begins_ += piece_.size();
+        at_ = 0;
+        const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes, left_));
+        rocksdb::Slice read;
+        status_ = file_.Read(wanted, IOOptions(), &read, buffer_.get(), nullptr);
+        piece_ = status_.ok() ? read.ToStringView() : std::string_view();
+        // A piece that is not full is the last one.
+        left_ = piece_.size() == piece_bytes ? left_ - piece_bytes : 0;
+        return !piece_.empty();
+    }
     std::optional<std::string_view> next_part() {
-        std::size_t in_block = LogTail::block_bytes - offset_ % LogTail::block_bytes;
+        std::size_t in_block = LogTail::block_bytes - at_ % LogTail::block_bytes;
         if (in_block < LogTail::header_bytes) {
-            offset_ = std::min(offset_ + in_block, log_.size());
+            at_ = std::min(at_ + in_block, piece_.size());
             in_block = LogTail::block_bytes;
         }
-        const auto rest = log_.substr(offset_);
-        if (rest.empty()) return std::nullopt;
+        if (at_ == piece_.size()) {
+            if (left_ == 0 || !read_piece()) return std::nullopt;
+            in_block = LogTail::block_bytes;
+        }
+        const auto rest = piece_.substr(at_);
         const auto record = LogTail::record_at(rest.substr(0, in_block));
         if (!record.empty() && LogTail::checksum_matches(record)) {
-            offset_ += record.size();
+            at_ += record.size();
             return record;
         }
         end_ = record.empty() && is_incomplete(rest, in_block) ? End::incomplete : End::damaged;
@@ -161,14 +188,20 @@ private:
         return !LogTail::record_at(longer).empty();
     }
 
-    const std::string_view log_;
-    std::size_t offset_ = 0;
-    std::size_t end_of_last_ = 0;
+    rocksdb::FSSequentialFile& file_;
+    Status status_;
+    // The number of bytes that were not read yet.
+    std::uint64_t left_;
+    const std::unique_ptr<char[]> buffer_;
+    // The bytes that were read last, their offset in the file, and the position in them.
+    std::string_view piece_;
+    std::uint64_t piece_begins_ = 0;
+    std::size_t at_ = 0;
+    std::uint64_t end_of_last_ = 0;
+    // A record with several parts.
     std::string whole_;
     End end_ = End::complete;
 };
-
-}  // namespace
 
 CommitLog::CommitLog(const std::shared_ptr<rocksdb::FileSystem>& target)
     : files_(make_log_files(recovery_, target)) {}
@@ -231,27 +264,22 @@ Status CommitLog::read(const Reading& reading, const Apply& apply, Extent& exten
 
 Status CommitLog::read_file(const Reading& reading, std::uint64_t number, const Apply& apply,
                             Extent& extent) {
-    const std::string path = path_of(number);
     std::unique_ptr<rocksdb::FSSequentialFile> file;
-    Status status = files_->NewSequentialFile(path, rocksdb::FileOptions(), &file, nullptr);
-    std::uint64_t size = 0;
-    if (status.ok()) status = files_->GetFileSize(path, IOOptions(), &size, nullptr);
-    if (reading.until && number == reading.until->log) size = std::min(size, reading.until->bytes);
-    extent.last_is_empty = size == 0;
-    // A string would be filled with zeros first.
-    const auto log = std::make_unique_for_overwrite<char[]>(size);
-    rocksdb::Slice read;
-    if (status.ok()) status = file->Read(size, IOOptions(), &read, log.get(), nullptr);
-    if (!status.ok()) return status;
+    const Status opened =
+        files_->NewSequentialFile(path_of(number), rocksdb::FileOptions(), &file, nullptr);
+    if (!opened.ok()) return opened;
+    const bool cut = reading.until && number == reading.until->log;
+    RecordReader records(*file, cut ? reading.until->bytes : UINT64_MAX);
+    extent.last_is_empty = records.is_empty();
+    if (!records.status().ok()) return records.status();
     // The file was opened also if an earlier one was cut, so that its bytes are counted.
-    if (!extent.cut) return apply_file(reading, number, read.ToStringView(), apply, extent);
-    if (reading.end == LogEnd::power_cut || size == 0) return {};
+    if (!extent.cut) return apply_file(reading, number, records, apply, extent);
+    if (reading.end == LogEnd::power_cut || records.is_empty()) return {};
     return damaged_at(*extent.cut);
 }
 
-Status CommitLog::apply_file(const Reading& reading, std::uint64_t number, std::string_view log,
+Status CommitLog::apply_file(const Reading& reading, std::uint64_t number, RecordReader& records,
                              const Apply& apply, Extent& extent) {
-    Records records(log);
     for (bool first = true; const auto record = records.next(); first = false) {
         const auto link = first ? read_link(*record) : std::nullopt;
         // The files before the first one are not needed any more.
@@ -262,11 +290,12 @@ Status CommitLog::apply_file(const Reading& reading, std::uint64_t number, std::
         if (!status.ok()) return status;
         extent.end = {number, records.offset()};
     }
-    if (records.end() == Records::End::complete) return {};
+    if (!records.status().ok()) return records.status();
+    if (records.end() == RecordReader::End::complete) return {};
     const SyncMark cut{number, records.offset()};
     // A process that is killed leaves at most one incomplete record, at the end of the last file
     // that contains records.
-    const bool damaged = records.end() == Records::End::damaged;
+    const bool damaged = records.end() == RecordReader::End::damaged;
     if (reading.end == LogEnd::whole || (reading.end == LogEnd::killed && damaged)) {
         return damaged_at(cut);
     }
@@ -473,13 +502,19 @@ CommitLog::Pin::~Pin() {
 
 bool has_commit_log(const std::string& directory) {
     std::error_code failed;
+    if (std::filesystem::exists(directory + "/SYNCED_COMMITS", failed)) return true;
+    return oldest_commit_log(directory).has_value();
+}
+
+std::optional<std::uint64_t> oldest_commit_log(const std::string& directory) {
+    std::optional<std::uint64_t> oldest;
+    std::error_code failed;
     for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end;
          entry.increment(failed)) {
-        const auto& path = entry->path();
-        if (log_number(path.string(), LogKind::commits)) return true;
-        if (path.filename() == "SYNCED_COMMITS") return true;
+        const auto number = log_number(entry->path().string(), LogKind::commits);
+        if (number) oldest = std::min(oldest.value_or(*number), *number);
     }
-    return false;
+    return oldest;
 }
 
 }  // namespace rocklock

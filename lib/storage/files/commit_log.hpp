@@ -139,11 +139,12 @@ public:
 
 private:
     using File = std::shared_ptr<rocksdb::FSWritableFile>;
+    class RecordReader;
 
     rocksdb::Status read_file(const Reading& reading, std::uint64_t number, const Apply& apply,
                               Extent& extent);
-    // Applies the records of one file, whose bytes are `log`.
-    rocksdb::Status apply_file(const Reading& reading, std::uint64_t number, std::string_view log,
+    // Applies the records of one file.
+    rocksdb::Status apply_file(const Reading& reading, std::uint64_t number, RecordReader& records,
                                const Apply& apply, Extent& extent);
     rocksdb::Status damaged_at(const SyncMark& position) const;
     // Called if the first record of file `number` does not follow the last one that was read.
@@ -191,5 +192,8 @@ private:
 
 // Returns whether the directory contains SYNCED_COMMITS or a file of a commit log.
 bool has_commit_log(const std::string& directory);
+// Returns the smallest number of a file of the commit log in the directory, or nullopt if there is
+// no file or if the directory cannot be read.
+std::optional<std::uint64_t> oldest_commit_log(const std::string& directory);
 
 }  // namespace rocklock

@@ -76,6 +76,8 @@ LogRecovery::~LogRecovery() ROCKLOCK_NO_THREAD_SAFETY_ANALYSIS {
 Result<void> LogRecovery::begin(std::uint64_t key, const std::string& directory, bool thorough) {
     key_ = key;
     thorough_ = thorough;
+    cut_ = false;
+    discarded_ = 0;
     last_run_ = read_mark_file(key, mark_file(directory, kind_));
     active_ = true;
     if (mutated(Mutant::synced_damage_recovered)) return {};

@@ -58,8 +58,8 @@ std::string_view suffix_of(LogKind kind);
 // Returns the number in the file name of a log of this kind, or nullopt for any other file.
 std::optional<std::uint64_t> log_number(std::string_view path, LogKind kind = LogKind::rocksdb);
 
-// Threads: thread-safe. begin(), end() and judge() are called by the thread that opens the store,
-// appended() and completed() by one thread at a time.
+// Threads: thread-safe. begin(), end(), judge() and cut() are called by one thread at a time, and
+// so are appended() and completed().
 class LogRecovery {
 public:
     explicit LogRecovery(LogKind kind = LogKind::rocksdb) : kind_(kind) {}
@@ -90,7 +90,7 @@ public:
         cut_ = true;
         discarded_ += bytes;
     }
-    // Returns the number of bytes at the end of the logs that recovery has discarded.
+    // Returns the number of bytes at the end of the logs that were discarded since begin().
     std::uint64_t discarded() const { return discarded_; }
 
     // From now on, writes each mark to the mark file in `directory`. `key` is the key of the marks.

@@ -57,16 +57,21 @@ void LogTail::read(std::string_view block) {
 
 void LogTail::follow(std::string_view block) {
     std::size_t offset = 0;
+    std::string_view last;
     while (offset + header_bytes <= block.size() && byte_at(block, offset + kind_at) != 0) {
         const std::string_view record = record_at(block.substr(offset));
         if (record.empty()) {
             unrecognized_ = true;
-            return;
+            break;
         }
-        last_ = record;
+        last = record;
         offset += record.size();
+    }
+    if (!last.empty()) {
+        last_ = last;
         last_end_ = length_ + offset;
     }
+    if (unrecognized_) return;
     ROCKLOCK_ASSERT(offset <= block.size());
     const bool trailer = block.size() == block_bytes && offset + header_bytes > block.size();
     if (trailer || offset == block.size()) return;
