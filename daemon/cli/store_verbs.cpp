@@ -14,7 +14,7 @@
 #include "daemon/cli/messages.hpp"
 #include "daemon/cli/progress.hpp"
 #include "daemon/cli/verbs.hpp"
-#include "storage/store_copy.hpp"
+#include "storage/rocksdb/store_copy.hpp"
 #include "wire/json/json_writer.hpp"
 
 namespace rocklock {

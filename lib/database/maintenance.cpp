@@ -11,7 +11,7 @@
 #include "lock/records/records.hpp"
 #include "lock/table/lock_table.hpp"
 #include "storage/etcd/copy/restore.hpp"
-#include "storage/store_copy.hpp"
+#include "storage/rocksdb/store_copy.hpp"
 
 namespace rocklock {
 namespace {

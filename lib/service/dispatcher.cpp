@@ -13,7 +13,7 @@
 #include "database/end_sessions.hpp"
 #include "service/node_rights.hpp"
 #include "service/process_id.hpp"
-#include "storage/store_copy.hpp"
+#include "storage/rocksdb/store_copy.hpp"
 
 namespace rocklock {
 namespace {

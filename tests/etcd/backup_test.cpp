@@ -14,7 +14,7 @@
 #include "base/bytes.hpp"
 #include "storage/etcd/copy/restore.hpp"
 #include "storage/etcd/etcd_storage.hpp"
-#include "storage/rocksdb_copy.hpp"
+#include "storage/rocksdb/rocksdb_copy.hpp"
 #include "support/fake_etcd.hpp"
 #include "support/temporary_directory.hpp"
 

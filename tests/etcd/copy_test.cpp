@@ -23,7 +23,7 @@
 #include "storage/etcd/copy/follower.hpp"
 #include "storage/etcd/copy/load_copy.hpp"
 #include "storage/etcd/etcd_storage.hpp"
-#include "storage/rocksdb_copy.hpp"
+#include "storage/rocksdb/rocksdb_copy.hpp"
 #include "support/fake_etcd.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -29,7 +29,7 @@
 #include "base/bytes.hpp"
 #include "storage/files/crc32c.hpp"
 #include "storage/files/sync_marks.hpp"
-#include "storage/rocksdb_setup.hpp"
+#include "storage/rocksdb/rocksdb_setup.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace rocklock::testing {

@@ -1,5 +1,5 @@
 // Databases with our memtables, compared with databases with the memtables of RocksDB.
-#include "storage/memtable.hpp"
+#include "storage/rocksdb/memtable.hpp"
 
 #include <memory>
 #include <random>

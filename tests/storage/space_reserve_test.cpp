@@ -16,7 +16,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/mutex.hpp"
-#include "storage/reserved_files.hpp"
+#include "storage/rocksdb/reserved_files.hpp"
 #include "support/in_child.hpp"
 #include "support/temporary_directory.hpp"
 

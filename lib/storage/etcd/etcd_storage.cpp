@@ -24,9 +24,9 @@
 #include "storage/etcd/measurements.hpp"
 #include "storage/etcd/upkeep.hpp"
 #include "storage/group_commit.hpp"
-#include "storage/rocksdb_copy.hpp"
-#include "storage/rocksdb_reader.hpp"
-#include "storage/store_copy.hpp"
+#include "storage/rocksdb/rocksdb_copy.hpp"
+#include "storage/rocksdb/rocksdb_reader.hpp"
+#include "storage/rocksdb/store_copy.hpp"
 #include "storage/store_records.hpp"
 
 namespace rocklock::etcd {

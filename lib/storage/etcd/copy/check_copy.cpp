@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/rocksdb_copy.hpp"
+#include "storage/rocksdb/rocksdb_copy.hpp"
 
 namespace rocklock::etcd {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "storage/rocksdb_copy.hpp"
+#include "storage/rocksdb/rocksdb_copy.hpp"
 
 namespace rocklock::etcd {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "storage/rocksdb_copy.hpp"
+#include "storage/rocksdb/rocksdb_copy.hpp"
 #include "storage/store_records.hpp"
 
 namespace rocklock::etcd {

@@ -1,4 +1,4 @@
-#include "storage/rocksdb_reader.hpp"
+#include "storage/rocksdb/rocksdb_reader.hpp"
 
 #include <optional>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "base/fork.hpp"
 #include "storage/merged_cursor.hpp"
 #include "storage/preconditions.hpp"
-#include "storage/rocksdb_setup.hpp"
+#include "storage/rocksdb/rocksdb_setup.hpp"
 
 namespace rocklock {
 namespace {

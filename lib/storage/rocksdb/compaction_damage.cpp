@@ -1,11 +1,11 @@
-#include "storage/compaction_damage.hpp"
+#include "storage/rocksdb/compaction_damage.hpp"
 
 #include <cstddef>
 #include <optional>
 #include <utility>
 
 #include "storage/preconditions.hpp"
-#include "storage/rocksdb_setup.hpp"
+#include "storage/rocksdb/rocksdb_setup.hpp"
 
 namespace rocklock {
 namespace {

@@ -1,4 +1,4 @@
-#include "storage/rocksdb_setup.hpp"
+#include "storage/rocksdb/rocksdb_setup.hpp"
 
 #include <sys/resource.h>
 
@@ -13,7 +13,7 @@
 #include <rocksdb/table.h>
 
 #include "storage/files/store_directory.hpp"
-#include "storage/memtable.hpp"
+#include "storage/rocksdb/memtable.hpp"
 
 namespace rocklock {
 namespace {

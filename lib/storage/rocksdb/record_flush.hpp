@@ -15,8 +15,8 @@
 #include <rocksdb/status.h>
 
 #include "base/mutex.hpp"
-#include "storage/rocksdb_database.hpp"
-#include "storage/rocksdb_reader.hpp"
+#include "storage/rocksdb/rocksdb_database.hpp"
+#include "storage/rocksdb/rocksdb_reader.hpp"
 
 namespace rocklock {
 

@@ -23,10 +23,10 @@
 
 #include "base/assert.hpp"
 #include "base/fork.hpp"
-#include "storage/compaction_damage.hpp"
 #include "storage/files/commit_log.hpp"
 #include "storage/files/log_files.hpp"
 #include "storage/files/log_recovery.hpp"
+#include "storage/rocksdb/compaction_damage.hpp"
 
 namespace rocklock {
 

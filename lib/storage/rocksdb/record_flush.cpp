@@ -1,4 +1,4 @@
-#include "storage/record_flush.hpp"
+#include "storage/rocksdb/record_flush.hpp"
 
 #include <cstddef>
 #include <memory>

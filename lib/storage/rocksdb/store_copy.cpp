@@ -1,4 +1,4 @@
-#include "storage/store_copy.hpp"
+#include "storage/rocksdb/store_copy.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -20,8 +20,8 @@
 #include "storage/files/log_files.hpp"
 #include "storage/files/store_directory.hpp"
 #include "storage/files/sync_marks.hpp"
-#include "storage/rocksdb_database.hpp"
-#include "storage/rocksdb_setup.hpp"
+#include "storage/rocksdb/rocksdb_database.hpp"
+#include "storage/rocksdb/rocksdb_setup.hpp"
 
 namespace rocklock {
 namespace {

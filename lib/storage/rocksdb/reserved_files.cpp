@@ -1,4 +1,4 @@
-#include "storage/reserved_files.hpp"
+#include "storage/rocksdb/reserved_files.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

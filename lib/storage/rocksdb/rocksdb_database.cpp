@@ -1,4 +1,4 @@
-#include "storage/rocksdb_database.hpp"
+#include "storage/rocksdb/rocksdb_database.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -11,8 +11,8 @@
 #include "storage/files/log_sync.hpp"
 #include "storage/files/store_directory.hpp"
 #include "storage/files/sync_marks.hpp"
-#include "storage/reserved_files.hpp"
-#include "storage/rocksdb_setup.hpp"
+#include "storage/rocksdb/reserved_files.hpp"
+#include "storage/rocksdb/rocksdb_setup.hpp"
 
 namespace rocklock {
 namespace {

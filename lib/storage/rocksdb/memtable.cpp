@@ -1,4 +1,4 @@
-#include "storage/memtable.hpp"
+#include "storage/rocksdb/memtable.hpp"
 
 #include <cstddef>
 #include <cstdint>

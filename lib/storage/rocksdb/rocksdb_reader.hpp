@@ -16,7 +16,7 @@
 #include "base/mutex.hpp"
 #include "storage/group_commit.hpp"
 #include "storage/record_buffer.hpp"
-#include "storage/rocksdb_database.hpp"
+#include "storage/rocksdb/rocksdb_database.hpp"
 
 namespace rocklock {
 
