@@ -1,7 +1,6 @@
 // The threads of a store.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -40,32 +39,6 @@ public:
 private:
     ForkCheck fork_check_;
     std::thread thread_;
-};
-
-// Yields the processor often during a long computation in the background. The yields take at most
-// half of the time.
-//
-// A thread that computes without waiting can keep its processor for 4 ms, until the next tick of
-// the scheduler, even if a thread that serves a caller is ready to run there. If other programs
-// compute, however, each yield can take several milliseconds, and a flush that never ends would
-// block all commits. See docs/decisions/0068-background-work-yields.md.
-//
-// Threads: one at a time.
-class FrequentYield {
-public:
-    // Yields at every 64th call, unless the time since the last yield is shorter than that yield.
-    void step() {
-        if (++steps_ % 64 != 0) return;
-        const auto start = std::chrono::steady_clock::now();
-        if (start < next_) return;
-        std::this_thread::yield();
-        const auto end = std::chrono::steady_clock::now();
-        next_ = end + (end - start);
-    }
-
-private:
-    unsigned steps_ = 0;
-    std::chrono::steady_clock::time_point next_{};
 };
 
 }  // namespace rocklock

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "storage/entry_list.hpp"
-#include "storage/store_thread.hpp"
+#include "storage/frequent_yield.hpp"
 
 namespace rocklock {
 namespace {

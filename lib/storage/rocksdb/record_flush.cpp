@@ -6,7 +6,7 @@
 #include <rocksdb/write_batch.h>
 
 #include "base/kill_point.hpp"
-#include "storage/store_thread.hpp"
+#include "storage/frequent_yield.hpp"
 
 namespace rocklock {
 namespace {
