@@ -517,7 +517,7 @@ BOOST_FIXTURE_TEST_CASE(has_a_file_for_the_next_flush, SmallBuffer) {
 }
 
 // RocksDB must not write records to its files that a power failure can remove from the log.
-BOOST_FIXTURE_TEST_CASE(is_not_read_if_it_cannot_be_synced, Fixture) {
+BOOST_FIXTURE_TEST_CASE(prevents_the_open_if_it_cannot_be_synced, Fixture) {
     open()->commit(put(Family::locks, key_of(1), value_of(1))).value();
     BOOST_TEST(fs::exists(path + "/SYNCED"));
     const std::string unreadable = path + "/db/000099.commits";
@@ -527,6 +527,19 @@ BOOST_FIXTURE_TEST_CASE(is_not_read_if_it_cannot_be_synced, Fixture) {
     BOOST_TEST(!fs::exists(path + "/SYNCED"));
     fs::remove(unreadable);
     BOOST_TEST((open()->get(Family::locks, key_of(1)).value() == value_of(1)));
+}
+
+// If the file with the identity of the database is replaced, the key of the sync marks changes.
+// RocksDB determines the identity.
+BOOST_FIXTURE_TEST_CASE(is_read_after_the_identity_has_changed, Fixture) {
+    open()->commit(put(Family::locks, key_of(1), value_of(1))).value();
+    for (const std::string identity : {"", "another identity"}) {
+        fs::remove(path + "/db/IDENTITY");
+        if (!identity.empty()) std::ofstream(path + "/db/IDENTITY") << identity;
+        for (int run = 0; run < 2; ++run) {
+            BOOST_TEST((open()->get(Family::locks, key_of(1)).value() == value_of(1)));
+        }
+    }
 }
 
 // Opens a store of format 2, whose last commits are in RocksDB's log.

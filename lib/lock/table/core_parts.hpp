@@ -64,8 +64,9 @@ struct ContentionLog {
     std::vector<Deadlock> deadlocks;
 };
 
-// State that recovery collects before it changes the table. Request ids are added in batches, while
-// records are still read; the rest is applied after all records have been read.
+// State that recovery collects before it changes the table. Grants are entered in groups, and
+// request ids are added in batches, while records are still read; the rest is applied after all
+// records have been read.
 struct RecoveryState {
     // A resource of a grant that was upgraded, and the token of the upgrade.
     struct Converted {

@@ -95,7 +95,7 @@ public:
     rocksdb::Status read(const Reading& reading, const Apply& apply, Extent& extent);
     std::uint64_t discarded() const { return recovery_.discarded(); }
 
-    // Prepares appending to a log that was synced and then read: removes what was discarded,
+    // Prepares appending to a log that was synced and read: removes what was discarded,
     // deletes the files before the first one that was read, and opens SYNCED_COMMITS. Returns the
     // number for start(), which must be called next. Errors: as system_error().
     Result<std::uint64_t> open(const Reading& reading, const Extent& extent);

@@ -74,6 +74,7 @@ RocksdbDatabase::~RocksdbDatabase() {
         log_.abandon();
         return;
     }
+    ROCKLOCK_ASSERT(!early_reading_.valid());
     damage_->detach();
     for (auto* const handle : handles_) std::ignore = db_->DestroyColumnFamilyHandle(handle);
 }
@@ -104,8 +105,9 @@ Result<void> RocksdbDatabase::open(StoreDirectory& directory, const RocksdbOptio
     auto opened = open_database(directory, options);
     auto synced = sync ? sync->finish() : Result<void>();
     // RocksDB must not receive records of files that are not needed any more: if such a file is
-    // damaged, its newest records are missing.
-    reads_early_ = early_reading.valid() && early_first_ == reading_.first;
+    // damaged, its newest records are missing. If the key is wrong, the sync marks are not found.
+    reads_early_ =
+        early_reading.valid() && early_.first == reading_.first && early_.key == reading_.key;
     open.set_value(opened && synced && (reads_early_ || !early_reading.valid()));
     if (!synced) {
         // The next open must expect that the end of the log is lost.
@@ -120,11 +122,11 @@ Result<void> RocksdbDatabase::open(StoreDirectory& directory, const RocksdbOptio
 std::future<rocksdb::Status> RocksdbDatabase::start_reading_log(const CommitLog::Apply& apply) {
     const auto oldest = oldest_commit_log(reading_.directory);
     if (!oldest) return {};
-    CommitLog::Reading reading = reading_;
-    reading.first = early_first_ = *oldest;
+    early_ = reading_;
+    early_.first = *oldest;
     try {
         return std::async(std::launch::async,
-                          [this, reading, &apply] { return log_.read(reading, apply, extent_); });
+                          [this, &apply] { return log_.read(early_, apply, extent_); });
     } catch (const std::system_error&) {
         return {};
     }

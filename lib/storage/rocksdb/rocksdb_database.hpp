@@ -63,9 +63,10 @@ public:
     }
     bool wait_until_open() const { return is_open_.get(); }
 
-    // Completes the reading of the commit log, if there is one. Calls `restart` before `apply` is
-    // called for the first record, perhaps again. Returns false if another process has removed
-    // files meanwhile, so that the database must be opened again. Must be called after open().
+    // Completes the reading of the commit log, if there is one. Must be called after each open()
+    // that succeeds. If the log is read again from its first record, calls `restart` before.
+    // Returns false if another process has removed files meanwhile, so that the database must be
+    // opened again.
     Result<bool> read_log(const CommitLog::Apply& apply, const std::function<void()>& restart);
     // Starts a new file of the commit log. If an existing database has no commit log, first writes
     // everything to table files, including `format`, the record of the format of the store, so that
@@ -109,16 +110,18 @@ private:
     // Whether the database has the key `commits`.
     bool names_log_ = false;
     std::shared_future<bool> is_open_;
-    // The reading of the log that began, with the file `early_first_`, before the database was
-    // open. Not valid() if there is none. A crash after a flush can leave files before the first
-    // one that is needed. `reads_early_` is then false, and read_log() reads the log again.
-    std::future<rocksdb::Status> early_reading_;
-    std::uint64_t early_first_ = 0;
+    // How the log is read before the database is open. A crash after a flush can leave files before
+    // the first one that is needed, and RocksDB can have another identity than its file states.
+    // `reads_early_` is then false, and read_log() reads the log again.
+    CommitLog::Reading early_;
     bool reads_early_ = false;
     std::shared_ptr<CompactionDamage> damage_ = std::make_shared<CompactionDamage>();
     std::unique_ptr<rocksdb::Env> env_;
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+    // The reading of the log that began before the database was open, from open() to read_log().
+    // Not valid() if there is none.
+    std::future<rocksdb::Status> early_reading_;
 };
 
 }  // namespace rocklock

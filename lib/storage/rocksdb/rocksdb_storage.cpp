@@ -103,6 +103,7 @@ public:
     Result<void> close() override;
 
 private:
+    Result<bool> open_database(const RocksdbOptions& options, bool same_boot);
     Result<void> check_format();
     Result<void> check_kind() const;
     Result<void> write_first_meta();
@@ -142,23 +143,10 @@ Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
     if (!read_only_) reserve_.make_room(options);
     unflushed_.every_family = read_only_;
     engine_.set_write_buffer(options.write_buffer_bytes);
-    const CommitLog::Apply apply = [this](std::string_view record) {
-        return engine_.apply(record);
-    };
-    const auto restart = [this] { engine_.restart(); };
     for (int tries = 10;; --tries) {
-        if (auto opened = database_.open(*directory_, options, same_boot, apply); !opened)
-            return opened;
-        const auto recovered = database_.read_log(apply, restart);
-        if (!recovered) {
-            // A sync may have failed.
-            if (recovered.error().code == ErrorCode::io_error) directory_->remove_marker();
-            return about_damage(recovered.error(), *directory_);
-        }
-        if (*recovered) {
-            if (auto status = engine_.apply_postponed(); !status.ok()) return to_error(status);
-            break;
-        }
+        const auto opened = open_database(options, same_boot);
+        if (!opened) return opened.error();
+        if (*opened) break;
         if (tries == 0) {
             return Error(ErrorCode::io_error, "files of the commit log in " +
                                                   directory_->database() +
@@ -176,6 +164,28 @@ Result<void> RocksdbStorage::open(const RocksdbOptions& options) {
     reserve_.start(options);
     flush_thread_.start();
     return {};
+}
+
+// Opens the database, and applies the commit log. Returns false if another process has removed
+// files of the log meanwhile.
+Result<bool> RocksdbStorage::open_database(const RocksdbOptions& options, bool same_boot) {
+    const CommitLog::Apply apply = [this](std::string_view record) {
+        return engine_.apply(record);
+    };
+    const auto restart = [this] { engine_.restart(); };
+    // Discards the records of a previous attempt.
+    restart();
+    if (auto opened = database_.open(*directory_, options, same_boot, apply); !opened) {
+        return opened.error();
+    }
+    auto recovered = database_.read_log(apply, restart);
+    if (recovered && *recovered) {
+        if (auto status = engine_.apply_postponed(); !status.ok()) recovered = to_error(status);
+    }
+    if (recovered) return recovered;
+    // A sync may have failed.
+    if (recovered.error().code == ErrorCode::io_error) directory_->remove_marker();
+    return about_damage(recovered.error(), *directory_);
 }
 
 void RocksdbStorage::set_reserve_bytes(std::uint64_t bytes) {
