@@ -118,6 +118,16 @@ def commit(root):
     return name, bool(changed)
 
 
+def uses_jemalloc(program):
+    """Returns whether a program is linked with jemalloc, dynamically or statically."""
+    try:
+        content = program.read_bytes()
+    except OSError:
+        return False
+    # The second text begins jemalloc's messages.
+    return b"libjemalloc.so" in content or b"<jemalloc>: " in content
+
+
 def build(root):
     """Returns the build options. `unfit` names the options that make measurements misleading."""
     place = root / "build"
@@ -128,12 +138,14 @@ def build(root):
         return {}
     compiler = re.search(r"^C\+\+ compiler for the host machine: .*?\((\S+ [\d.]+)",
                          read(place / "meson-logs/meson-log.txt"), re.MULTILINE)
-    linked = said("ldd", str(place / "daemon/rocklock"))
+    linked = said("ldd", str(place / "bench/bench_scenarios"))
     unfit = [f"{name} is {options[name]}" for name, good in FIT.items()
              if str(options.get(name, good[0])) not in good]
     return {"compiler": compiler.group(1) if compiler else "",
             "optimization": f"-O{options.get('optimization', '')}",
-            "unity": options.get("unity") == "on", "jemalloc": "libjemalloc" in linked,
+            "unity": options.get("unity") == "on",
+            "jemalloc": uses_jemalloc(place / "daemon/rocklock"),
+            "static_rocksdb": "libc.so" in linked and "librocksdb" not in linked,
             "unfit": unfit}
 
 
@@ -187,7 +199,9 @@ def facts(run):
             "Build": ", ".join(filter(None, [
                 built.get("compiler"), built.get("optimization"),
                 "unity build" if built.get("unity") else "",
-                "daemon with jemalloc" if built.get("jemalloc") else "", *built.get("unfit", [])])),
+                "daemon with jemalloc" if built.get("jemalloc") else "",
+                "RocksDB linked statically" if built.get("static_rocksdb") else "",
+                *built.get("unfit", [])])),
             "Compared systems": ", ".join(f"{name} {version}" for name, version in versions_.items()),
             "Settings": _told_settings(settings)}
     found = [(name, value) for name, value in described.items() if value.strip()]

@@ -499,6 +499,14 @@ class Machine(unittest.TestCase):
                 self.assertEqual((found["compiler"], found["optimization"], found["unity"], found["unfit"]),
                                  ("gcc 12.2.0", "-O2", True, unfit))
             self.assertIn("b_sanitize is address", dict(machine.facts({"build": found}))["Build"])
+            program = info.parent / "daemon/rocklock"
+            program.parent.mkdir()
+            for content, uses in ((b"ELF", False), (b"ELF libjemalloc.so.2", True), (b"ELF <jemalloc>: ", True)):
+                program.write_bytes(content)
+                self.assertEqual(machine.build(pathlib.Path(folder))["jemalloc"], uses)
+        built = {"jemalloc": True, "static_rocksdb": True}
+        self.assertEqual(dict(machine.facts({"build": built}))["Build"],
+                         "daemon with jemalloc, RocksDB linked statically")
 
     def test_a_store_in_memory_is_reported(self):
         self.assertIn("Note", dict(machine.facts({"file_system": "tmpfs"})))
