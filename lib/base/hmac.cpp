@@ -1,8 +1,3 @@
-// SHA256_Init() and the functions that belong to it are deprecated, but do not have a replacement
-// that avoids the first use of EVP: it loads all algorithms of OpenSSL, which takes 2 ms whenever a
-// program opens its first store.
-#define OPENSSL_SUPPRESS_DEPRECATED
-
 #include "base/hmac.hpp"
 
 #include <algorithm>
@@ -19,6 +14,11 @@ namespace {
 using Digest = std::array<std::uint8_t, SHA256_DIGEST_LENGTH>;
 using Block = std::array<std::uint8_t, SHA256_CBLOCK>;
 
+// These functions are deprecated, but do not have a replacement that avoids the first use of EVP:
+// it loads all algorithms of OpenSSL, which takes 2 ms whenever a program opens its first store.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 class Sha256 {
 public:
     Sha256() { check(SHA256_Init(&context_)); }
@@ -34,6 +34,8 @@ private:
 
     SHA256_CTX context_{};
 };
+
+#pragma GCC diagnostic pop
 
 // Returns the hash of `block`, with each byte combined with `pad`, followed by the message.
 Digest hash_with_pad(Block block, std::uint8_t pad, const void* message, std::size_t size) {

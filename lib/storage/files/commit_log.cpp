@@ -265,9 +265,9 @@ Status CommitLog::read(const Reading& reading, const Apply& apply, Extent& exten
 Status CommitLog::read_file(const Reading& reading, std::uint64_t number, const Apply& apply,
                             Extent& extent) {
     std::unique_ptr<rocksdb::FSSequentialFile> file;
-    const Status opened =
+    Status status =
         files_->NewSequentialFile(path_of(number), rocksdb::FileOptions(), &file, nullptr);
-    if (!opened.ok()) return opened;
+    if (!status.ok()) return status;
     const bool cut = reading.until && number == reading.until->log;
     RecordReader records(*file, cut ? reading.until->bytes : UINT64_MAX);
     extent.last_is_empty = records.is_empty();
