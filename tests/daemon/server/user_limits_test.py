@@ -150,7 +150,8 @@ class UserLimits(TcpSandbox):
         self.state.mkdir(mode=0o755)
         store = self.state / "store"
         store.mkdir(mode=0o700)
-        options = ("--db", store, "--max-user-lock-bytes", "50000000")
+        # Not durable, because another program can delay each sync by hundreds of milliseconds.
+        options = ("--db", store, "--durability", "written", "--max-user-lock-bytes", "50000000")
         self.serve(*options)
         self.socket.chmod(0o666)
         folders = os.environ["PYTHONPATH"].split(":")
