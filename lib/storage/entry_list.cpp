@@ -127,7 +127,7 @@ bool EntryList::insert(Node* node, Hint& hint) {
     if (!found) {
         find(key, height, position);
         after = next(position.before[0], 0);
-        if (after != nullptr && !is_after(after, key)) return false;
+        if (!is_after(after, key)) return false;
     }
     for (int level = 0; level < height; ++level) {
         auto& before = position.before[static_cast<std::size_t>(level)];

@@ -268,8 +268,8 @@ Status CommitLog::read_file(const Reading& reading, std::uint64_t number, const 
     Status status =
         files_->NewSequentialFile(path_of(number), rocksdb::FileOptions(), &file, nullptr);
     if (!status.ok()) return status;
-    const bool cut = reading.until && number == reading.until->log;
-    RecordReader records(*file, cut ? reading.until->bytes : UINT64_MAX);
+    const bool is_last = reading.until && number == reading.until->log;
+    RecordReader records(*file, is_last ? reading.until->bytes : UINT64_MAX);
     extent.last_is_empty = records.is_empty();
     if (!records.status().ok()) return records.status();
     // The file was opened also if an earlier one was cut, so that its bytes are counted.

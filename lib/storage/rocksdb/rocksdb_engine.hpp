@@ -34,9 +34,8 @@ class StoreDirectory;
 struct UnflushedRecords;
 
 // Threads:  begin_flush(), try_begin_flush(), sync() and sync_times() are thread-safe. The
-// functions
-//           for recovery are called by one thread at a time, before the first commit. For the
-//           others, see Engine.
+//           functions for recovery are called by one thread at a time, before the first commit. For
+//           the others, see Engine.
 // Lifetime: the arguments of the constructor must outlive the engine.
 class RocksdbEngine final : public Engine {
 public:
