@@ -173,7 +173,8 @@ Result<Database> Database::open_on(std::unique_ptr<Storage> storage, DatabaseOpt
             keeper->given_up(session, grant);
         });
     state->manager->on_lost(
-        [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); });
+        [keeper = state->keeper.get()](const LostNotice& notice) { keeper->lost(notice); },
+        [keeper = state->keeper.get()](const SessionId& id) { return keeper->keeps(id); });
     state->manager->on_wanted(
         [keeper = state->keeper.get()](const WantedNotice& notice) { keeper->wanted(notice); });
     state->manager->on_answered(

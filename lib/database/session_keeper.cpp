@@ -329,6 +329,11 @@ milliseconds SessionKeeper::jitter(const KeepingTimes& times) {
     return milliseconds(static_cast<std::int64_t>(jitter_state_ % (max_jitter + 1)));
 }
 
+bool SessionKeeper::keeps(const SessionId& id) {
+    MutexLock lock(mutex_);
+    return sessions_.contains(id);
+}
+
 std::shared_ptr<KeptSession> SessionKeeper::find(const SessionId& id) {
     MutexLock lock(mutex_);
     const auto found = sessions_.find(id);

@@ -157,6 +157,8 @@ public:
     // Removes a session that its owner has closed or detached.
     void forget(const KeptSession& session) ROCKLOCK_EXCLUDES(mutex_);
 
+    // Returns whether the keeper has a session with this id.
+    bool keeps(const SessionId& id) ROCKLOCK_EXCLUDES(mutex_);
     // Queue notices. Called on the manager's thread.
     void lost(const LostNotice& notice);
     void wanted(const WantedNotice& notice);
@@ -209,7 +211,8 @@ private:
     RemoteService* const remote_;
     Clock& clock_;
     const bool background_;
-    // Locked before the mutex of a session if both are needed.
+    // Locked after the mutex of the lock manager and before that of a session, if more than one is
+    // needed.
     Mutex mutex_;
     std::unordered_map<SessionId, Entry, SessionIdHash> sessions_ ROCKLOCK_GUARDED_BY(mutex_);
     // The times of the next checks, earliest first.

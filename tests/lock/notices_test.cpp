@@ -247,6 +247,34 @@ BOOST_AUTO_TEST_CASE(can_cancel_its_wait) {
     BOOST_TEST(notices(await(ann)).lost.size() == 1U);
 }
 
+// The callback of the manager is called for the sessions that concern it; every session has its own
+// notices nevertheless.
+BOOST_AUTO_TEST_CASE(is_reported_to_the_manager_if_it_concerns_it) {
+    const SessionId ann = open("ann");
+    const SessionId bob = open("bob");
+    std::vector<LostNotice> lost;
+    const auto collect = [&](const LostNotice& notice) { lost.push_back(notice); };
+    const auto lose = [&] {
+        for (const SessionId& session : {ann, bob}) {
+            const Grant grant = acquire(session, "a");
+            manager->ask(Break{grant.id, "it is late", "root"}).value();
+        }
+        manager->tick();
+    };
+    lose();
+    manager->on_lost(collect, [&](const SessionId& id) { return id == bob; });
+    lose();
+    BOOST_REQUIRE(lost.size() == 1U);
+    BOOST_TEST((lost[0].session == bob));
+    BOOST_TEST(lost[0].grant.locks.at(0).resource == "a");
+    BOOST_TEST(lost[0].ending.reason == "it is late");
+    manager->on_lost(collect);
+    lose();
+    BOOST_TEST(lost.size() == 3U);
+    BOOST_TEST(notices(await(ann)).lost.size() == 3U);
+    BOOST_TEST(notices(await(bob)).lost.size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(learns_that_it_was_ended) {
     const SessionId ann = open("ann");
     acquire(ann, "a");

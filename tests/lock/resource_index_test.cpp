@@ -106,6 +106,38 @@ BOOST_AUTO_TEST_CASE(agrees_with_a_map_after_random_changes) {
     BOOST_TEST(tested.agrees());
 }
 
+// The names were chosen so that all are in one bucket, which becomes larger than a piece of memory
+// of the arena.
+BOOST_AUTO_TEST_CASE(accepts_many_names_with_the_same_bucket) {
+    constexpr std::size_t count = 900;
+    constexpr std::uint64_t same_bits = 0xFF00'0000'0000'003F;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; names.size() < count; ++i) {
+        if ((hash_of(numbered(i)) & same_bits) == 0) names.push_back(numbered(i));
+    }
+    Names tested;
+    for (const std::string& name : names) tested.add(name);
+    BOOST_TEST(tested.agrees());
+    for (std::size_t i = 0; i < count; i += 2) tested.remove(names[i]);
+    BOOST_TEST(tested.agrees());
+    for (std::size_t i = 0; i < count; i += 2) tested.add(names[i]);
+    BOOST_TEST(tested.agrees());
+    for (const std::string& name : names) tested.remove(name);
+    BOOST_TEST(tested.agrees());
+}
+
+// Prefetching changes nothing, also if there is no resource or no bucket.
+BOOST_AUTO_TEST_CASE(prefetches_any_number_of_hashes) {
+    Names tested;
+    std::vector<std::uint64_t> hashes;
+    for (std::size_t i = 0; i < 100; ++i) hashes.push_back(hash_of(numbered(i)));
+    tested.index.prefetch(hashes);
+    tested.index.prefetch({});
+    for (std::size_t i = 0; i < 50; ++i) tested.add(numbered(i));
+    tested.index.prefetch(hashes);
+    BOOST_TEST(tested.agrees());
+}
+
 BOOST_AUTO_TEST_CASE(visits_each_resource_in_one_part) {
     Names tested;
     for (std::size_t i = 0; i < 5'000; ++i) tested.add(numbered(i));

@@ -221,6 +221,8 @@ struct LockManager::Core {
         LockTableOptions result = options.table;
         result.events = options.events_kept > 0;
         result.slow_wait = options.slow_wait;
+        // Until there is a callback for them.
+        result.reports_losses = [](const SessionId&) { return false; };
         return result;
     }
 

@@ -397,8 +397,10 @@ Ticket LockManager::submit_watch(WatchRequest request, WatchCompletion done) {
     return ticket;
 }
 
-void LockManager::on_lost(std::function<void(const LostNotice&)> notify) {
+void LockManager::on_lost(std::function<void(const LostNotice&)> notify,
+                          std::function<bool(const SessionId&)> concerns) {
     MutexLock lock(core_->mutex);
+    core_->table.set_reports_losses(std::move(concerns));
     core_->callbacks.notify_lost = std::move(notify);
 }
 

@@ -165,8 +165,11 @@ public:
 
     // Set the callbacks for notices. These functions must be called before the first request. The
     // callbacks run one at a time, in the order of the decisions, on the thread that delivers
-    // responses.
-    void on_lost(std::function<void(const LostNotice&)> notify);
+    // responses. on_lost() reports only the losses of sessions for which `concerns` returns true,
+    // or those of all sessions if it is empty. `concerns` is called by the deciding thread, must be
+    // fast, and must not call the manager.
+    void on_lost(std::function<void(const LostNotice&)> notify,
+                 std::function<bool(const SessionId&)> concerns = {});
     void on_wanted(std::function<void(const WantedNotice&)> notify);
     void on_answered(std::function<void(const AnsweredNotice&)> notify);
 

@@ -3,9 +3,11 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <cstdint>
 #include <new>
 
 #include "base/assert.hpp"
+#include "base/huge_pages.hpp"
 #include "base/mutex.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -28,7 +30,9 @@ constexpr std::size_t max_bytes = std::size_t{1} << 35;
 constexpr std::size_t min_bytes = std::size_t{1} << 26;
 // The range is made accessible in steps of this size.
 constexpr std::size_t step_bytes = std::size_t{1} << 20;
-constexpr std::size_t max_piece = 4096;
+// From this size on, the memory consists of huge pages (base/huge_pages.hpp).
+constexpr std::size_t huge_from = std::size_t{1} << 24;
+static_assert(huge_from % huge_page_bytes == 0 && huge_from % step_bytes == 0);
 
 struct FreePiece {
     FreePiece* next;
@@ -38,7 +42,7 @@ class Pieces {
 public:
     void* allocate(std::size_t bytes) ROCKLOCK_EXCLUDES(mutex_) {
         const std::size_t rounded = round_up(bytes);
-        ROCKLOCK_ASSERT(bytes > 0 && rounded <= max_piece);
+        ROCKLOCK_ASSERT(bytes > 0 && rounded <= Arena::max_piece);
         MutexLock lock(mutex_);
         ++live_;
         FreePiece*& first = free_[rounded / Arena::alignment];
@@ -53,7 +57,7 @@ public:
 
     void free(void* memory, std::size_t bytes) noexcept ROCKLOCK_EXCLUDES(mutex_) {
         const std::size_t rounded = round_up(bytes);
-        ROCKLOCK_ASSERT(bytes > 0 && rounded <= max_piece);
+        ROCKLOCK_ASSERT(bytes > 0 && rounded <= Arena::max_piece);
         MutexLock lock(mutex_);
         ROCKLOCK_ASSERT(live_ > 0);
         ROCKLOCK_ASSERT(memory > Arena::base && memory < Arena::base + used_);
@@ -77,13 +81,9 @@ private:
 
     void* fresh(std::size_t bytes) ROCKLOCK_REQUIRES(mutex_) {
         if (Arena::base == nullptr) reserve();
-        if (used_ + bytes > usable_) {
-            if (usable_ + step_bytes > reserved_ ||
-                mprotect(Arena::base + usable_, step_bytes, PROT_READ | PROT_WRITE) != 0) {
-                --live_;
-                throw std::bad_alloc();
-            }
-            usable_ += step_bytes;
+        if (used_ + bytes > usable_ && !extend()) {
+            --live_;
+            throw std::bad_alloc();
         }
         void* const piece = Arena::base + used_;
         used_ += bytes;
@@ -92,12 +92,25 @@ private:
         return piece;
     }
 
+    // Makes the next step of the range accessible. Returns false if that is not possible.
+    bool extend() ROCKLOCK_REQUIRES(mutex_) {
+        const std::size_t step = usable_ < huge_from ? step_bytes : huge_page_bytes;
+        if (usable_ + step > reserved_) return false;
+        char* const begin = Arena::base + usable_;
+        if (mprotect(begin, step, PROT_READ | PROT_WRITE) != 0) return false;
+        if (usable_ >= huge_from) advise_huge_pages(begin, step);
+        usable_ += step;
+        return true;
+    }
+
     void reserve() ROCKLOCK_REQUIRES(mutex_) {
         for (std::size_t bytes = max_bytes; bytes >= min_bytes; bytes /= 2) {
-            void* const memory =
-                mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            void* const memory = mmap(nullptr, bytes + huge_page_bytes, PROT_NONE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (memory == MAP_FAILED) continue;
-            Arena::base = static_cast<char*>(memory);
+            const auto address = reinterpret_cast<std::uintptr_t>(memory);
+            Arena::base =
+                static_cast<char*>(memory) + (huge_page_bytes - address % huge_page_bytes);
             reserved_ = bytes;
 #if defined(__SANITIZE_ADDRESS__)
             __lsan_register_root_region(memory, bytes);
@@ -117,7 +130,8 @@ private:
     }
 
     Mutex mutex_;
-    std::array<FreePiece*, max_piece / Arena::alignment + 1> free_ ROCKLOCK_GUARDED_BY(mutex_){};
+    std::array<FreePiece*, Arena::max_piece / Arena::alignment + 1> free_
+        ROCKLOCK_GUARDED_BY(mutex_){};
     std::size_t live_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::size_t reserved_ ROCKLOCK_GUARDED_BY(mutex_) = 0;
     std::size_t usable_ ROCKLOCK_GUARDED_BY(mutex_) = 0;

@@ -19,8 +19,10 @@ namespace rocklock {
 class Arena {
 public:
     static constexpr std::size_t alignment = 8;
+    static constexpr std::size_t max_piece = 4096;
 
-    // Allocates at most 4 KB. Throws std::bad_alloc if there is no memory, as `new` does.
+    // Allocates at most `max_piece` bytes. Throws std::bad_alloc if there is no memory, as `new`
+    // does.
     static void* allocate(std::size_t bytes);
     static void free(void* memory, std::size_t bytes) noexcept;
     // Returns the number of pieces that are allocated and not freed, for tests.

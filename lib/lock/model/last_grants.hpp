@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -22,7 +23,10 @@ class LastGrants {
 public:
     // Returns null if there is no entry. The pointer is valid until the next keep() or forget().
     LastGrant* find(std::uint64_t name_hash) {
-        Part& part = parts_[part_of(name_hash)];
+        return const_cast<LastGrant*>(std::as_const(*this).find(name_hash));
+    }
+    const LastGrant* find(std::uint64_t name_hash) const {
+        const Part& part = parts_[part_of(name_hash)];
         const auto found = part.find(name_hash);
         return found == part.end() ? nullptr : &found->second;
     }

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -49,10 +50,8 @@ public:
     // Adds a resource. `name` is its name; there must be no other resource with this name.
     void insert(Resource& resource, const HashedName& name);
     void erase(Resource& resource, const HashedName& name);
-    // Prefetch what find() and insert() will read for names with this hash. For several names, call
-    // prefetch_slot() for all of them, and then prefetch_bucket(), which reads the slot.
-    void prefetch_slot(std::uint64_t hash) const;
-    void prefetch_bucket(std::uint64_t hash) const;
+    // Prefetches what find(), insert() and erase() will access for names with these hashes.
+    void prefetch(std::span<const std::uint64_t> hashes) const;
     std::size_t size() const { return size_; }
 
     // Calls `visit` for each resource of a part, or of all parts, until `visit` returns false.
@@ -76,7 +75,8 @@ public:
     }
 
 private:
-    // Followed by the pointers and then by the tags.
+    // Followed by the pointers and then by the tags. In the arena, so that the buckets of a large
+    // index are close together.
     struct Bucket {
         std::uint32_t count = 0;
         std::uint32_t capacity = 0;
@@ -99,6 +99,9 @@ private:
 
     static std::size_t part_of(std::uint64_t hash) { return hash >> 56; }
     static std::uint8_t tag_of(std::uint64_t hash) { return static_cast<std::uint8_t>(hash >> 48); }
+    static Bucket* allocate(std::size_t capacity);
+    // The bucket may be null.
+    static void free(Bucket* bucket);
     // Replaces the bucket by one with this capacity.
     static void resize(Bucket*& bucket, std::size_t capacity);
     static void append(Bucket*& bucket, Resource& resource, std::uint8_t tag);

@@ -16,6 +16,7 @@
 #include <rocklock/clock.hpp>
 
 #include "base/assert.hpp"
+#include "base/huge_pages.hpp"
 
 namespace rocklock {
 
@@ -109,7 +110,7 @@ private:
         put(index, entry);
     }
 
-    std::vector<Entry> heap_;
+    std::vector<Entry, HugePageAllocator<Entry>> heap_;
 };
 
 }  // namespace rocklock

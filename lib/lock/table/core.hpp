@@ -79,6 +79,10 @@ struct LockTable::Core {
     using RequestOutcome = lock_model::RequestOutcome;
     using milliseconds = std::chrono::milliseconds;
 
+    // The number of sessions or resources whose memory is prefetched together.
+    static constexpr std::size_t loaded_together = 16;
+    static constexpr std::size_t cache_line = 64;
+
     Core(const LockTableOptions& table_options, const SessionKey& session_key);
     ~Core();
     Core(const Core&) = delete;
@@ -296,6 +300,8 @@ struct LockTable::Core {
     // If the resource is no longer needed, adds it to `idle`, which may remove the oldest idle
     // resource, or removes it.
     void retire_if_unused(Resource& resource);
+    void retire_unused(std::span<Resource* const> group);
+    void load_together(std::span<Resource* const> group) const;
     // Frees the idle resources and the empty page of `grants`, so that the arena can return its
     // memory to the system. Must be called while `idle` does not accept resources.
     void free_unused();

@@ -178,8 +178,7 @@ void LockTable::Core::serve_queues() {
         lose_patience();
         serve_all();
     }
-    // Removing a resource may leave its parent empty, which is then listed as well.
-    while (serving.has_maybe_empty()) retire_if_unused(serving.take_maybe_empty());
+    while (serving.has_maybe_empty()) retire_unused(serving.next_maybe_empty(loaded_together));
     ROCKLOCK_ASSERT(serving.empty());
 }
 
@@ -296,6 +295,10 @@ void LockTable::set_user_limits(const UserLimits& limits) { core_->usage.set_lim
 
 void LockTable::set_slow_wait(std::chrono::milliseconds slow_wait) {
     core_->options.slow_wait = slow_wait;
+}
+
+void LockTable::set_reports_losses(std::function<bool(const SessionId&)> reports_losses) {
+    core_->options.reports_losses = std::move(reports_losses);
 }
 
 void LockTable::refuse_growth(std::optional<Error> error) {

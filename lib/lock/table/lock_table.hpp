@@ -30,6 +30,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -128,6 +129,9 @@ struct LockTableOptions {
     // If a request has waited for this time and still waits, it is reported once in Decision::slow.
     // With zero, it is never reported.
     std::chrono::milliseconds slow_wait{0};
+    // Whether the losses of a session's grants are reported in Decision::lost. Empty if those of
+    // all sessions are.
+    std::function<bool(const SessionId&)> reports_losses;
     // As limits::priority_step. Tests with short leases set a shorter time.
     std::chrono::milliseconds priority_step = limits::priority_step;
 };
@@ -243,6 +247,8 @@ public:
     void set_user_limits(const UserLimits& limits);
     // Changes LockTableOptions::slow_wait for waits that begin later.
     void set_slow_wait(std::chrono::milliseconds slow_wait);
+    // Changes LockTableOptions::reports_losses.
+    void set_reports_losses(std::function<bool(const SessionId&)> reports_losses);
     // Sets the error with which requests that add sessions, grants or classes are refused. With
     // nullopt, such requests are not refused. Requests that already wait are granted in any case,
     // and repeated requests are answered.

@@ -66,8 +66,10 @@ void LockTable::Core::notify_wanted(Session& holder, Wanted wanted) {
 }
 
 void LockTable::Core::notify_lost(const Grant& grant, const Ending& ending) {
-    decision->lost.push_back({grant.session->id, view(grant), ending});
-    decision->lost.back().grant.ended = ending;
+    if (!options.reports_losses || options.reports_losses(grant.session->id)) {
+        decision->lost.push_back({grant.session->id, view(grant), ending});
+        decision->lost.back().grant.ended = ending;
+    }
     // If the session has ended, the next call of its owner reports that.
     Session& session = *grant.session;
     if (session.ended) return;

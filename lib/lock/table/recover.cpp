@@ -445,11 +445,9 @@ void LockTable::Core::enter_recovered() {
     std::array<std::uint64_t, lock_model::RecoveryState::group_size> hashes{};
     const std::span<Near<Grant>> group(recovery.grants);
     ROCKLOCK_ASSERT(group.size() <= hashes.size());
-    for (std::size_t i = 0; i < group.size(); ++i) {
+    for (std::size_t i = 0; i < group.size(); ++i)
         hashes[i] = hash_of(group[i]->holds().front().resource()->name());
-        resources.prefetch_slot(hashes[i]);
-    }
-    for (std::size_t i = 0; i < group.size(); ++i) resources.prefetch_bucket(hashes[i]);
+    resources.prefetch(std::span(hashes).first(group.size()));
     // The records were read in the order of the numbers.
     for (Near<Grant>& recovered : group) recovered = &enter_recovered_grant(*recovered);
     recovery.grants.clear();

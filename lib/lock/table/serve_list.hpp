@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -86,6 +88,11 @@ public:
         maybe_empty_.push_back(&resource);
     }
     bool has_maybe_empty() const { return !maybe_empty_.empty(); }
+    std::size_t maybe_empty_count() const { return maybe_empty_.size(); }
+    // Returns the resources that the next calls of take_maybe_empty() will take, at most `count`.
+    std::span<Resource* const> next_maybe_empty(std::size_t count) const {
+        return std::span(maybe_empty_).last(std::min(count, maybe_empty_.size()));
+    }
     Resource& take_maybe_empty() {
         Resource& resource = *maybe_empty_.back();
         maybe_empty_.pop_back();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <set>
 #include <utility>
@@ -16,6 +17,7 @@
 #include <rocklock/identity.hpp>
 
 #include "base/assert.hpp"
+#include "base/huge_pages.hpp"
 #include "lock/model/nodes.hpp"
 
 namespace rocklock {
@@ -100,7 +102,10 @@ private:
 
     // The hosts of all sessions, also of those that have ended. There are few.
     std::set<ClientHost> hosts_;
-    boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, IdHash> by_id_;
+    using Entry = std::pair<const SessionId, std::unique_ptr<Session>>;
+    boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, IdHash, std::equal_to<>,
+                              HugePageAllocator<Entry>>
+        by_id_;
     std::vector<Session*> ending_;
     std::uint64_t next_order_ = 1;
     std::uint64_t ended_records_ = 0;

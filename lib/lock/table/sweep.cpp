@@ -20,8 +20,6 @@ constexpr std::chrono::milliseconds max_lead{4};
 // keep their order, and the sweep examines them again after `early_pause`.
 constexpr std::size_t max_early = 64;
 constexpr std::chrono::microseconds early_pause{250};
-// The number of sessions whose objects are loaded together.
-constexpr std::size_t swept_together = 16;
 
 }  // namespace
 
@@ -42,7 +40,7 @@ void LockTable::Core::sweep(std::size_t budget) {
 // If many sessions are due, few of the objects to free are in the processor's cache. Those of a
 // group of sessions are therefore loaded together.
 void LockTable::Core::sweep_sessions(std::size_t budget) {
-    std::array<Session*, swept_together> space{};
+    std::array<Session*, loaded_together> space{};
     std::size_t early = 0;
     while (budget > 0) {
         std::size_t count = 0;
@@ -92,7 +90,6 @@ std::size_t LockTable::Core::sweep_session(Session& session, std::size_t& early)
 
 // Prefetches the objects that end_session() will read for these sessions.
 void LockTable::Core::load_together(std::span<Session* const> group) const {
-    constexpr std::size_t cache_line = 64;
     for (const Session* session : group) {
         const char* const begin = reinterpret_cast<const char*>(session);
         for (std::size_t at = 0; at < sizeof(Session); at += cache_line)
@@ -108,16 +105,6 @@ void LockTable::Core::load_together(std::span<Session* const> group) const {
         const Session* const found = sessions.find(session->id);
         ROCKLOCK_ASSERT(found == session);
         __builtin_prefetch(session->first.get());
-    }
-    std::array<std::uint64_t, swept_together> hashes{};
-    std::size_t count = 0;
-    for (const Session* session : group) {
-        if (!ends(session)) continue;
-        hashes[count] = hash_of(session->first->holds().front().resource()->name());
-        resources.prefetch_slot(hashes[count++]);
-    }
-    for (const std::uint64_t hash : std::span(hashes).first(count)) {
-        resources.prefetch_bucket(hash);
     }
 }
 
