@@ -16,7 +16,7 @@
 #include <rocklock/clock.hpp>
 
 #include "base/assert.hpp"
-#include "base/huge_pages.hpp"
+#include "lock/model/huge_pages.hpp"
 
 namespace rocklock {
 

@@ -17,7 +17,7 @@
 #include <rocklock/identity.hpp>
 
 #include "base/assert.hpp"
-#include "base/huge_pages.hpp"
+#include "lock/model/huge_pages.hpp"
 #include "lock/model/nodes.hpp"
 
 namespace rocklock {

@@ -1,5 +1,5 @@
 // The allocator for large arrays.
-#include "base/huge_pages.hpp"
+#include "lock/model/huge_pages.hpp"
 
 #include <cstddef>
 #include <cstdint>
