@@ -13,6 +13,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "lock/model/arena.hpp"
 #include "lock/model/held.hpp"
 
 namespace rocklock::lock_model {
@@ -71,6 +72,7 @@ std::string numbered(std::size_t number) { return "orders/" + std::to_string(num
 BOOST_AUTO_TEST_SUITE(the_index_of_resources)
 
 BOOST_AUTO_TEST_CASE(finds_the_names_that_were_added_and_not_removed) {
+    const std::size_t pieces = Arena::pieces_in_use();
     Names tested;
     BOOST_TEST(tested.index.find("orders") == nullptr);
     constexpr std::size_t count = 60'000;
@@ -82,6 +84,7 @@ BOOST_AUTO_TEST_CASE(finds_the_names_that_were_added_and_not_removed) {
     BOOST_TEST(tested.index.find(numbered(0)) == nullptr);
     for (std::size_t i = 1; i < count; i += 2) tested.remove(numbered(i));
     BOOST_TEST(tested.agrees());
+    BOOST_TEST(Arena::pieces_in_use() == pieces);
     tested.add("a");
     BOOST_TEST(tested.agrees());
 }

@@ -150,6 +150,12 @@ void ResourceIndex::append(Bucket*& bucket, Resource& resource, std::uint8_t tag
 
 void ResourceIndex::remove(Bucket*& bucket, std::size_t index) {
     const std::size_t last = --bucket->count;
+    if (last == 0) {
+        // An empty index has no piece of the arena, which then returns its memory to the system.
+        free(bucket);
+        bucket = nullptr;
+        return;
+    }
     bucket->resources()[index] = bucket->resources()[last];
     bucket->tags()[index] = bucket->tags()[last];
     // One step remains free, so that a name that is locked again and again does not cause a
@@ -180,6 +186,11 @@ void ResourceIndex::add_bucket(Part& part) {
         ++kept;
     }
     from->count = static_cast<std::uint32_t>(kept);
+    if (kept == 0) {
+        free(from);
+        from = nullptr;
+        return;
+    }
     if (kept + 2 * step <= from->capacity) resize(from, (kept / step + 1) * step);
 }
 
