@@ -113,7 +113,8 @@ void ResourceIndex::prefetch(std::span<const std::uint64_t> hashes) const {
     }
 }
 
-// Only names that were chosen for that make a bucket too large for the arena.
+// A bucket is too large for the arena only if hundreds of names have similar hashes, for example
+// because an attacker has chosen them.
 ResourceIndex::Bucket* ResourceIndex::allocate(std::size_t capacity) {
     const std::size_t bytes = Bucket::bytes(capacity);
     void* const memory = bytes <= Arena::max_piece ? Arena::allocate(bytes) : ::operator new(bytes);

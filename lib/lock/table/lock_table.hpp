@@ -129,8 +129,8 @@ struct LockTableOptions {
     // If a request has waited for this time and still waits, it is reported once in Decision::slow.
     // With zero, it is never reported.
     std::chrono::milliseconds slow_wait{0};
-    // Whether the losses of a session's grants are reported in Decision::lost. Empty if those of
-    // all sessions are.
+    // Returns whether the losses of a session's grants are reported in Decision::lost. If it is
+    // empty, those of all sessions are. LockManager sets it itself (LockManager::on_lost()).
     std::function<bool(const SessionId&)> reports_losses;
     // As limits::priority_step. Tests with short leases set a shorter time.
     std::chrono::milliseconds priority_step = limits::priority_step;
