@@ -159,6 +159,7 @@ public:
 
     // Returns whether the keeper has a session with this id.
     bool keeps(const SessionId& id) ROCKLOCK_EXCLUDES(mutex_);
+
     // Queue notices. Called on the manager's thread.
     void lost(const LostNotice& notice);
     void wanted(const WantedNotice& notice);

@@ -1,14 +1,21 @@
-// The allocator for large arrays.
+// The allocator for large arrays, and other memory with huge pages.
 #include "lock/model/huge_pages.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <new>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include <boost/container_hash/hash.hpp>
 #include <boost/test/unit_test.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "lock/model/arena.hpp"
 
 namespace rocklock {
 
@@ -27,6 +34,39 @@ BOOST_AUTO_TEST_CASE(contain_an_array_that_grows_and_shrinks) {
     numbers.shrink_to_fit();
     BOOST_TEST(numbers.back() == 9U);
     BOOST_TEST(copy.back() == count - 1);
+}
+
+BOOST_AUTO_TEST_CASE(contain_a_hash_table_that_grows) {
+    using Entry = std::pair<const std::uint64_t, std::uint64_t>;
+    boost::unordered_flat_map<std::uint64_t, std::uint64_t, boost::hash<std::uint64_t>,
+                              std::equal_to<>, HugePageAllocator<Entry>>
+        squares;
+    constexpr std::uint64_t count = 2 * HugePageAllocator<Entry>::min_bytes / sizeof(Entry);
+    for (std::uint64_t i = 0; i < count; ++i) squares.emplace(i, i * i);
+    bool same = squares.size() == count;
+    for (std::uint64_t i = 0; i < count; ++i) same = same && squares.at(i) == i * i;
+    BOOST_TEST(same);
+}
+
+// From 16 MB on, the arena advises the system to use huge pages.
+BOOST_AUTO_TEST_CASE(contain_the_pieces_of_the_arena) {
+    constexpr std::size_t count = (std::size_t{24} << 20U) / Arena::max_piece;
+    const std::size_t before = Arena::pieces_in_use();
+    for (int round = 0; round < 2; ++round) {
+        std::vector<std::uint64_t*> pieces(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            pieces[i] = static_cast<std::uint64_t*>(Arena::allocate(Arena::max_piece));
+            std::fill_n(pieces[i], Arena::max_piece / sizeof(std::uint64_t), i);
+        }
+        bool same = true;
+        for (std::size_t i = 0; i < count; ++i) {
+            same = same && pieces[i][0] == i &&
+                   pieces[i][Arena::max_piece / sizeof(std::uint64_t) - 1] == i;
+            Arena::free(pieces[i], Arena::max_piece);
+        }
+        BOOST_TEST(same);
+        BOOST_TEST(Arena::pieces_in_use() == before);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(are_advised_for_any_part_of_the_memory) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <random>
 #include <set>
@@ -67,6 +68,21 @@ private:
 
 std::string numbered(std::size_t number) { return "orders/" + std::to_string(number); }
 
+// Returns the name of eight bytes with this hash: the inverse of hash_of().
+std::string name_with_hash(std::uint64_t hash) {
+    constexpr std::uint64_t factor = 0x9E3779B97F4A7C15U;
+    constexpr std::uint64_t inverse = 0xF1DE83E19937733DU;
+    static_assert(factor * inverse == 1);
+    constexpr std::size_t length = sizeof(std::uint64_t);
+    std::uint64_t word = hash ^ hash >> 29U ^ hash >> 58U;
+    word *= inverse;
+    word ^= word >> 32U;
+    word = word * inverse ^ length * factor;
+    std::string name(length, '\0');
+    std::memcpy(name.data(), &word, length);
+    return name;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(the_index_of_resources)
@@ -109,24 +125,32 @@ BOOST_AUTO_TEST_CASE(agrees_with_a_map_after_random_changes) {
     BOOST_TEST(tested.agrees());
 }
 
-// The names were chosen so that all are in one bucket, which becomes larger than a piece of memory
-// of the arena.
+// All names are in one bucket, which becomes larger than the largest piece of the arena. A piece
+// that is in use without a name belongs to the bucket.
 BOOST_AUTO_TEST_CASE(accepts_many_names_with_the_same_bucket) {
     constexpr std::size_t count = 900;
-    constexpr std::uint64_t same_bits = 0xFF00'0000'0000'003F;
     std::vector<std::string> names;
-    for (std::size_t i = 0; names.size() < count; ++i) {
-        if ((hash_of(numbered(i)) & same_bits) == 0) names.push_back(numbered(i));
-    }
+    // The index chooses the part by the highest bits of the hash, and the bucket by the lowest.
+    for (std::uint64_t i = 0; i < count; ++i) names.push_back(name_with_hash(i << 40U));
+    BOOST_TEST_REQUIRE(hash_of(names.back()) == (count - 1) << 40U);
+    const std::size_t before = Arena::pieces_in_use();
     Names tested;
-    for (const std::string& name : names) tested.add(name);
+    const auto pieces_of_buckets = [&] {
+        return Arena::pieces_in_use() - before - tested.resources().size();
+    };
+    tested.add(names[0]);
+    BOOST_TEST(pieces_of_buckets() == 1U);
+    for (std::size_t i = 1; i < count; ++i) tested.add(names[i]);
     BOOST_TEST(tested.agrees());
+    BOOST_TEST(pieces_of_buckets() == 0U);
     for (std::size_t i = 0; i < count; i += 2) tested.remove(names[i]);
     BOOST_TEST(tested.agrees());
+    BOOST_TEST(pieces_of_buckets() == 1U);
     for (std::size_t i = 0; i < count; i += 2) tested.add(names[i]);
     BOOST_TEST(tested.agrees());
     for (const std::string& name : names) tested.remove(name);
     BOOST_TEST(tested.agrees());
+    BOOST_TEST(Arena::pieces_in_use() == before);
 }
 
 // Prefetching changes nothing, also if there is no resource or no bucket.

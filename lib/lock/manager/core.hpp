@@ -221,7 +221,7 @@ struct LockManager::Core {
         LockTableOptions result = options.table;
         result.events = options.events_kept > 0;
         result.slow_wait = options.slow_wait;
-        // Until there is a callback for them.
+        // No loss is reported before on_lost() has set a callback.
         result.reports_losses = [](const SessionId&) { return false; };
         return result;
     }

@@ -400,6 +400,7 @@ Ticket LockManager::submit_watch(WatchRequest request, WatchCompletion done) {
 void LockManager::on_lost(std::function<void(const LostNotice&)> notify,
                           std::function<bool(const SessionId&)> concerns) {
     MutexLock lock(core_->mutex);
+    if (!notify) concerns = [](const SessionId&) { return false; };
     core_->table.set_reports_losses(std::move(concerns));
     core_->callbacks.notify_lost = std::move(notify);
 }

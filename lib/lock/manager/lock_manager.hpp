@@ -163,11 +163,11 @@ public:
     //                        and the reader does not hold this resource
     Result<bool> check_read(const ReadMark& mark, const PlainRead& read);
 
-    // Set the callbacks for notices. These functions must be called before the first request. The
-    // callbacks run one at a time, in the order of the decisions, on the thread that delivers
-    // responses. on_lost() reports only the losses of sessions for which `concerns` returns true,
-    // or those of all sessions if it is empty. `concerns` is called by the deciding thread, must be
-    // fast, and must not call the manager.
+    // Set the callbacks for notices of later decisions. The callbacks run one at a time, in the
+    // order of the decisions, on the thread that delivers responses. on_lost() reports only the
+    // losses of sessions for which `concerns` returns true, or those of all sessions if it is
+    // empty. `concerns` is called by the deciding thread, which holds the mutex of the manager: it
+    // must be fast, must not throw, and must not call the manager.
     void on_lost(std::function<void(const LostNotice&)> notify,
                  std::function<bool(const SessionId&)> concerns = {});
     void on_wanted(std::function<void(const WantedNotice&)> notify);

@@ -30,7 +30,7 @@ constexpr std::size_t max_bytes = std::size_t{1} << 35;
 constexpr std::size_t min_bytes = std::size_t{1} << 26;
 // The range is made accessible in steps of this size.
 constexpr std::size_t step_bytes = std::size_t{1} << 20;
-// From this size on, the memory consists of huge pages (lock/model/huge_pages.hpp).
+// From this size on, the system is advised to use huge pages (lock/model/huge_pages.hpp).
 constexpr std::size_t huge_from = std::size_t{1} << 24;
 static_assert(huge_from % huge_page_bytes == 0 && huge_from % step_bytes == 0);
 

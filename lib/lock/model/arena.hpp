@@ -1,11 +1,12 @@
-// Memory for the nodes of lock tables, within 32 GB of address space that is reserved once. A
-// pointer to an object in this range needs only four bytes, and an allocated piece of memory has no
-// header.
+// Memory for the nodes of lock tables and the buckets of their indexes, within 32 GB of address
+// space that is reserved once. A pointer to an object in this range needs only four bytes, and an
+// allocated piece of memory has no header. Beyond the first 16 MB, the system is advised to use
+// huge pages.
 //
 // There may be millions of held locks, and each consists of a few small nodes that point to each
 // other. With the ordinary allocator and ordinary pointers, the nodes would need 50% more memory.
 //
-// Freed pieces are reused for nodes of the same size. When all pieces are free, the memory is
+// Freed pieces are reused for pieces of the same size. When all pieces are free, the memory is
 // returned to the operating system.
 #pragma once
 

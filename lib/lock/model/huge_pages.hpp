@@ -17,8 +17,9 @@ namespace rocklock {
 
 inline constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
 
-// Advises the system to use huge pages for those that are completely in this memory, which must be
-// mapped. Without huge pages, only the speed is different.
+// Advises the system to use huge pages for the aligned blocks of 2 MB that are completely in this
+// memory, which must be mapped. If the system does not permit huge pages, only the speed is
+// different.
 inline void advise_huge_pages(void* memory, std::size_t bytes) {
     const auto address = reinterpret_cast<std::uintptr_t>(memory);
     const std::size_t skipped = (huge_page_bytes - address % huge_page_bytes) % huge_page_bytes;

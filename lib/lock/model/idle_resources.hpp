@@ -19,8 +19,8 @@ class IdleResources {
 public:
     static constexpr std::size_t max_count = 1024;
 
-    // Whether resources are added. False during a Tick: many leases may end in it, and it is faster
-    // to remove each resource while it is in the processor's cache.
+    // Whether resources are added. False during a Tick: many leases may end in it, and their
+    // resources would only replace those that are already in the queue.
     void set_accepting(bool accepting) { accepting_ = accepting; }
     bool accepts() const { return accepting_; }
 

@@ -152,7 +152,8 @@ void ResourceIndex::append(Bucket*& bucket, Resource& resource, std::uint8_t tag
 void ResourceIndex::remove(Bucket*& bucket, std::size_t index) {
     const std::size_t last = --bucket->count;
     if (last == 0) {
-        // An empty index has no piece of the arena, which then returns its memory to the system.
+        // An empty index has no piece of the arena, so the arena can return its memory to the
+        // system when it has no other pieces.
         free(bucket);
         bucket = nullptr;
         return;
@@ -160,7 +161,7 @@ void ResourceIndex::remove(Bucket*& bucket, std::size_t index) {
     bucket->resources()[index] = bucket->resources()[last];
     bucket->tags()[index] = bucket->tags()[last];
     // One step remains free, so that a name that is locked again and again does not cause a
-    // reallocation each time.
+    // reallocation each time. Only the last name of a bucket does; IdleResources usually keeps it.
     if (bucket->count + 2 * step <= bucket->capacity) resize(bucket, bucket->capacity - step);
 }
 

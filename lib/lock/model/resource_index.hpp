@@ -75,8 +75,8 @@ public:
     }
 
 private:
-    // Followed by the pointers and then by the tags. In the arena, so that the buckets of a large
-    // index are close together.
+    // The bucket is followed by its pointers and then by their tags. It is allocated in the arena,
+    // so that the buckets of a large index are close together.
     struct Bucket {
         std::uint32_t count = 0;
         std::uint32_t capacity = 0;

@@ -130,7 +130,7 @@ struct LockTableOptions {
     // With zero, it is never reported.
     std::chrono::milliseconds slow_wait{0};
     // Returns whether the losses of a session's grants are reported in Decision::lost. If it is
-    // empty, those of all sessions are. LockManager sets it itself (LockManager::on_lost()).
+    // empty, those of all sessions are. LockManager replaces this value (LockManager::on_lost()).
     std::function<bool(const SessionId&)> reports_losses;
     // As limits::priority_step. Tests with short leases set a shorter time.
     std::chrono::milliseconds priority_step = limits::priority_step;

@@ -46,12 +46,13 @@ Resource& LockTable::Core::enter(Resource& made, const lock_model::HashedName& n
 // together.
 void LockTable::Core::retire_unused(std::span<Resource* const> group) {
     const std::size_t left = serving.maybe_empty_count() - group.size();
-    if (group.size() == loaded_together) load_together(group);
+    // Otherwise, most of them become idle and are not removed now.
+    if (!idle.accepts() && group.size() == loaded_together) load_together(group);
     // Removing a resource may leave its parent empty, which is then listed as well.
     while (serving.maybe_empty_count() > left) retire_if_unused(serving.take_maybe_empty());
 }
 
-// Prefetches the objects that remove() will access for these resources.
+// Prefetches most of the objects that remove() will access for these resources.
 void LockTable::Core::load_together(std::span<Resource* const> group) const {
     ROCKLOCK_ASSERT(group.size() <= loaded_together);
     for (const Resource* resource : group) {
