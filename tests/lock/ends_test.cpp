@@ -1,5 +1,6 @@
 // Sessions that end with their leases: which records are written, which request is served first,
 // and in what order.
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 
 #include "lock/manager/lock_manager.hpp"
 #include "lock/records/records.hpp"
+#include "support/forwarding_storage.hpp"
 
 namespace rocklock {
 namespace {
@@ -298,6 +300,60 @@ BOOST_AUTO_TEST_CASE(are_cleaned_up_after_the_waiters_are_served) {
     // When the last waiter is granted, only the leases that the waiters took over have been cleaned
     // up.
     BOOST_CHECK_LE(cleaned.back(), waiting);
+}
+
+// A store whose Storage::congested() the test sets.
+struct CongestedStorage : testing::ForwardingStorage {
+    using ForwardingStorage::ForwardingStorage;
+    bool congested() const override { return is_congested.load(); }
+
+    std::atomic<bool> is_congested{false};
+};
+
+BOOST_AUTO_TEST_CASE(are_not_cleaned_up_while_the_storage_is_congested) {
+    constexpr std::size_t count = 50;
+    constexpr std::size_t waiting = 5;
+    SimulatedClock clock;
+    CongestedStorage storage{make_memory_storage(clock)};
+    const auto manager = LockManager::open(storage, clock).value();
+    for (std::size_t i = 0; i < count; ++i) {
+        Acquire request;
+        request.opens.emplace().principal = "ann";
+        request.opens->lease = std::chrono::seconds{1};
+        request.locks = {{.resource = "a" + std::to_string(i)}};
+        BOOST_REQUIRE(manager->ask(request));
+    }
+    OpenSession open;
+    open.principal = "bob";
+    open.lease = std::chrono::hours{1};
+    const SessionId bob = manager->ask(open).value().id;
+    std::atomic<std::size_t> granted = 0;
+    for (std::size_t i = 0; i < waiting; ++i) {
+        Acquire request;
+        request.session = bob;
+        request.locks = {{.resource = "a" + std::to_string(i)}};
+        request.patience = no_limit;
+        manager->submit(request, [&](const Result<Answer>& answer) { granted += answer ? 1 : 0; });
+    }
+    // The background thread sleeps by the system's clock, so each request wakes it.
+    const auto wake = [&] {
+        BOOST_REQUIRE(manager->ask(RenewSession{bob, {}, {}, {}, {}}));
+        std::this_thread::sleep_for(milliseconds{1});
+    };
+    storage.is_congested = true;
+    clock.advance(std::chrono::seconds{1});
+    while (granted < waiting) wake();
+    for (int i = 0; i < 20; ++i) {
+        clock.advance(milliseconds{1});
+        wake();
+    }
+    BOOST_CHECK_LE(manager->statistics().expired, waiting);
+    storage.is_congested = false;
+    while (manager->statistics().expired < count) {
+        clock.advance(milliseconds{1});
+        wake();
+    }
+    BOOST_REQUIRE(manager->close());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,11 +1,14 @@
 // How long the history and the audit log are kept.
 #include <rocklock/retention.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -15,6 +18,7 @@
 
 #include "lock/manager/lock_manager.hpp"
 #include "lock/records/records.hpp"
+#include "support/forwarding_storage.hpp"
 
 namespace rocklock {
 namespace {
@@ -222,6 +226,21 @@ BOOST_AUTO_TEST_CASE(follows_a_change_of_its_limits) {
 
 namespace {
 
+// Records the largest number of grants that one batch deletes.
+struct LargestStep : testing::ForwardingStorage {
+    using ForwardingStorage::ForwardingStorage;
+    CommitNumber enqueue(Batch batch, Durability durability, Verdict* verdict) override {
+        const auto deletes = std::ranges::count_if(batch.writes, [](const Write& write) {
+            return write.family == Family::locks && !write.value &&
+                   write.key.front() == records::grant_tag;
+        });
+        largest = std::max(largest.load(), static_cast<std::size_t>(deletes));
+        return ForwardingStorage::enqueue(std::move(batch), durability, verdict);
+    }
+
+    std::atomic<std::size_t> largest{0};
+};
+
 // A manager with a thread, and 1,001 ended grants of a closed session. An open session would expire
 // in the test, and the steps are different while that is due.
 struct Background : Kept {
@@ -229,6 +248,9 @@ struct Background : Kept {
         LockManagerOptions options;
         options.retention.max_history_records = 1;
         manager.reset();
+        auto forwarding = std::make_unique<LargestStep>(std::move(storage));
+        steps = forwarding.get();
+        storage = std::move(forwarding);
         manager = LockManager::open(*storage, clock, options).value();
         const SessionId session = lock("a").session;
         for (int i = 0; i < 1'000; ++i) {
@@ -263,20 +285,23 @@ struct Background : Kept {
         std::this_thread::sleep_for(milliseconds{100});
         return before - grants();
     }
+
+    LargestStep* steps = nullptr;
 };
 
 }  // namespace
 
-// Requests can wait for a step.
-BOOST_FIXTURE_TEST_CASE(is_trimmed_in_steps_while_requests_are_decided, Background) {
+// Requests and leases that end can wait for a step.
+BOOST_FIXTURE_TEST_CASE(is_trimmed_in_steps, Background) {
     constexpr std::size_t step = 256;
     BOOST_TEST(trim_after(hours{1}) == step);
     lock_and_release("c");
     BOOST_TEST(trim_after({}) == 0U);
     BOOST_TEST(trim_after(std::chrono::microseconds{62'500}) == step);
-    // Without a request meanwhile, the rest is one step. The newest grant is kept.
+    // Without a request meanwhile, the steps follow each other directly. The newest grant is kept.
     BOOST_TEST(trim_after(seconds{1}) > step);
     BOOST_TEST(grants() < 10U);
+    BOOST_TEST(steps->largest == step);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -40,6 +40,7 @@ public:
     bool accepts_growth() const override { return storage_->accepts_growth(); }
     Error growth_refusal() const override { return storage_->growth_refusal(); }
     void set_reserve_bytes(std::uint64_t bytes) override { storage_->set_reserve_bytes(bytes); }
+    bool congested() const override { return storage_->congested(); }
     bool suspect() const override { return storage_->suspect(); }
     bool restored() const override { return storage_->restored(); }
     Result<void> mark_sound() override { return storage_->mark_sound(); }

@@ -63,6 +63,8 @@ inline constexpr std::chrono::minutes trim_pause{1};
 // sessions.
 inline constexpr std::size_t served_at_once = 128;
 inline constexpr unsigned serves_before_a_sweep = 16;
+// While the storage is congested, the clean-up of what has expired pauses for this time.
+inline constexpr std::chrono::milliseconds expiry_pause{1};
 // The interval between two steps of a search for waiters.
 inline constexpr std::chrono::milliseconds search_step_every{5};
 // The pause between two steps of a query over the whole lock table. Without the pause, the querying
@@ -105,6 +107,9 @@ struct Schedule {
     BootTime next_trim{};
     // The number of the last commit at the last trimming.
     CommitNumber trimmed_at = 0;
+    // The number of steps of trimming that directly followed each other, because no request was
+    // decided.
+    unsigned trims_in_a_row = 0;
     // The time at which the thread wakes for trimming; max() if there is no record to trim.
     BootTime trim_wake{BootTime::max()};
     // The time at which the thread writes deferred commits for which no other thread has waited.

@@ -13,8 +13,10 @@ using std::chrono::milliseconds;
 constexpr std::size_t trim_budget = 4096;
 // The trim budget while other work is due.
 constexpr std::size_t trim_budget_when_busy = 256;
-// While requests are decided, a round of trimming is divided into this number of steps, because
-// requests can wait for a step. 4,096 records of each kind take about 12 ms.
+// With a background thread, a round of trimming is divided into this number of steps, because
+// requests and leases that end can wait for a step. 4,096 records of each kind take about 12 ms.
+// While requests are decided, the steps are distributed over the time until the next round.
+// Otherwise, they follow each other directly.
 constexpr unsigned trim_steps = 16;
 constexpr BootTime::duration trim_step_every = BootTime::duration(manager::trim_every) / trim_steps;
 static_assert(trim_step_every > BootTime::duration::zero());
@@ -355,7 +357,7 @@ std::optional<BootTime> LockManager::Core::decide_due() {
 
 // Returns the next tick. If waits are due, the tick serves only a few of them and does no cleanup,
 // so that their responses do not wait for a large commit. After a limited number of such ticks, the
-// next tick does cleanup.
+// next tick does cleanup. While the storage is congested, the cleanup of what has expired pauses.
 Tick LockManager::Core::next_tick(BootTime now, bool search) {
     Tick tick;
     tick.search = search;
@@ -363,6 +365,7 @@ Tick LockManager::Core::next_tick(BootTime now, bool search) {
     if (!options.background) return tick;
     if (!table.waits_due(now) || schedule.served_in_a_row == manager::serves_before_a_sweep) {
         schedule.served_in_a_row = 0;
+        if (storage.congested()) tick.expiry_pause = manager::expiry_pause;
         return tick;
     }
     ++schedule.served_in_a_row;
@@ -393,9 +396,16 @@ void LockManager::Core::trim() {
             if (schedule.trim_wake == BootTime::max()) plan_trim(schedule.next_trim);
             return;
         }
-        if (options.background && commits.all_written().number != schedule.trimmed_at) {
+        if (options.background) {
             budget = trim_budget / trim_steps;
-            interval = trim_step_every;
+            const bool decides = commits.all_written().number != schedule.trimmed_at;
+            schedule.trims_in_a_row = decides ? 0 : schedule.trims_in_a_row + 1;
+            if (decides)
+                interval = trim_step_every;
+            else if (schedule.trims_in_a_row < trim_steps)
+                interval = BootTime::duration::zero();
+            else
+                schedule.trims_in_a_row = 0;
         }
         facts.boot_epoch = table.boot_epoch();
         facts.ended_records = table.ended_records();

@@ -43,15 +43,20 @@ constexpr std::chrono::milliseconds tighter(std::chrono::milliseconds a,
 }
 
 struct Timers {
-    // Returns the next time at which a session may expire or must be warned. Requires a timer in
-    // `sessions`.
-    BootTime next_session() const { return std::max(sessions.top().at, sweeps_from); }
+    // Returns the next time at which the sweep must process `sessions` or `grants`, which must not
+    // be empty.
+    BootTime next_session() const {
+        return std::max({sessions.top().at, sessions_from, expires_from});
+    }
+    BootTime next_grant() const { return std::max(grants.top().at, expires_from); }
 
     // The deadlines of sessions and the caps of grants. The sweep processes them, possibly late.
     TimerHeap sessions;
     TimerHeap grants;
     // Before this time, the sweep does not process `sessions`, even if a timer is due.
-    BootTime sweeps_from{};
+    BootTime sessions_from{};
+    // The same for `sessions` and `grants` (Tick::expiry_pause).
+    BootTime expires_from{};
     // The times at which waits must be examined again and closed resources opened. They are
     // processed without delay.
     TimerHeap waits;

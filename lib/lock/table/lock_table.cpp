@@ -106,6 +106,7 @@ void LockTable::Core::handle(const Tick& event) {
     idle.set_accepting(false);
     serve_time(event.budget);
     serve_queues();
+    if (event.expiry_pause.count() > 0) timers.expires_from = now.boot + event.expiry_pause;
     if (event.sweeps) sweep(event.budget);
     if (event.search) search();
     if (sessions.empty()) free_unused();
@@ -238,9 +239,10 @@ std::optional<BootTime> LockTable::next_wake() const {
     BootTime next = BootTime::max();
     const lock_model::Timers& timers = core_->timers;
     const TimerHeap& notice_waits = core_->notice_waits.timeouts();
-    for (const TimerHeap* heap : {&timers.grants, &timers.waits, &timers.closures, &notice_waits}) {
+    for (const TimerHeap* heap : {&timers.waits, &timers.closures, &notice_waits}) {
         if (!heap->empty()) next = std::min(next, heap->top().at);
     }
+    if (!timers.grants.empty()) next = std::min(next, timers.next_grant());
     if (!timers.sessions.empty()) next = std::min(next, timers.next_session());
     if (core_->sessions.has_ending()) next = core_->now.boot;
     if (next == BootTime::max()) return std::nullopt;

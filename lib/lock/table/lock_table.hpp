@@ -62,6 +62,9 @@ struct Tick {
     std::size_t budget = 1024;
     // If false, only waits are served.
     bool sweeps = true;
+    // If not zero, grants and sessions whose time has ended are cleaned up only after this
+    // duration. Sessions that were closed or revoked are still cleaned up.
+    std::chrono::nanoseconds expiry_pause{0};
     // Whether the Tick also searches some of the waits for requests that should have been granted
     // before. The search is a safety net: if it finds a request, the table has a bug.
     bool search = false;

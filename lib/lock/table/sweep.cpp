@@ -27,7 +27,7 @@ void LockTable::Core::sweep(std::size_t budget) {
     std::size_t left = budget;
     while (left > 0 && sessions.has_ending())
         left -= std::min(left, clean(sessions.last_ending(), left));
-    while (left > 0 && !timers.grants.empty() && timers.grants.top().at <= now.boot) {
+    while (left > 0 && !timers.grants.empty() && timers.next_grant() <= now.boot) {
         auto& grant = *static_cast<Grant*>(timers.grants.top().owner);
         ROCKLOCK_ASSERT(&grant.extra()->timer == &timers.grants.top());
         end_grant(grant, ending_of(grant));
@@ -83,7 +83,7 @@ std::size_t LockTable::Core::sweep_session(Session& session, std::size_t& early)
         timers.sessions.set(session.timer, due);
     } else {
         timers.sessions.set(session.timer, session.timer.at);
-        timers.sweeps_from = now.boot + early_pause;
+        timers.sessions_from = now.boot + early_pause;
     }
     return used;
 }

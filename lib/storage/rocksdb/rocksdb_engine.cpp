@@ -32,11 +32,10 @@ constexpr std::size_t max_postponed_bytes = 1U << 20;
 constexpr double current_limit = 0.5;
 constexpr double buffer_limit = 1.5;
 constexpr double log_limit = 2;
-// Commits wait for a flush in progress if a size in the buffer has its limit times this factor. A
-// burst of writes, such as a million leases that end, is faster than the flushes; it rarely waits
-// with this factor. If little disk space is free, the smaller factor applies.
-constexpr double waiting_factor = 4;
-constexpr double waiting_factor_when_low = 2;
+// During a flush, the storage is congested if a size in the buffer has its limit again, and commits
+// wait if it has twice its limit. A burst of writes, such as a million leases that end, is faster
+// than the flushes.
+constexpr double waiting_factor = 2;
 
 }  // namespace
 
@@ -257,14 +256,19 @@ rocksdb::Status RocksdbEngine::begin_flush_if_full() {
     const auto log_bytes = static_cast<double>(database_.log().bytes());
     if (fullness < 1 && log_bytes < log_limit * write_buffer_) return {};
     if (flush_.in_progress()) {
-        const bool low = !reserve_.accepts_growth();
-        if (fullness >= (low ? waiting_factor_when_low : waiting_factor)) flush_.wait();
+        congested_.store(fullness >= 1, std::memory_order_relaxed);
+        if (fullness >= waiting_factor) flush_.wait();
         return {};
     }
+    congested_.store(false, std::memory_order_relaxed);
     bool begun = false;
     auto status = flush_.begin(begun);
     if (begun) flush_thread_.request();
     return status;
+}
+
+bool RocksdbEngine::congested() const {
+    return congested_.load(std::memory_order_relaxed) && flush_.in_progress();
 }
 
 void RocksdbEngine::note(std::span<Batch* const> batches) {

@@ -2,6 +2,7 @@
 // RocksDB. Applies the records of the log when a store is opened.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -69,6 +70,8 @@ public:
     bool syncs_concurrently() const override { return true; }
     void failed(const Error& error) override;
 
+    // See Storage::congested().
+    bool congested() const;
     Histogram sync_times() const { return syncs_.snapshot(); }
 
 private:
@@ -112,6 +115,8 @@ private:
     Postponed postponed_;
     rocksdb::PinnableSlice value_;
     RecentVersions known_;
+    // Whether the buffer was full at the last commit during a flush.
+    std::atomic<bool> congested_{false};
     Timings syncs_;
 };
 

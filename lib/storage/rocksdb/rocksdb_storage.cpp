@@ -94,6 +94,7 @@ public:
     bool suspect() const override { return suspect_.load(); }
     std::uint64_t discarded_log_bytes() const override { return database_.discarded_log_bytes(); }
     bool accepts_growth() const override { return reserve_.accepts_growth(); }
+    bool congested() const override { return engine_.congested(); }
     Error growth_refusal() const override { return reserve_.refusal(); }
     void set_reserve_bytes(std::uint64_t bytes) override;
     StorageStatistics statistics() const override;

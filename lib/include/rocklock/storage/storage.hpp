@@ -307,6 +307,10 @@ public:
     virtual bool accepts_growth() const { return true; }
     // Returns the error no_space for a request that is refused because accepts_growth() is false.
     virtual Error growth_refusal() const;
+    // Returns true while more has been written than the storage can process in the background, so
+    // that commits may soon have to wait. Callers should postpone work that is not urgent, such as
+    // a clean-up. The call is as fast as reading a variable.
+    virtual bool congested() const { return false; }
     // Changes RocksdbOptions::reserve_bytes. Has no effect on a store that is not on a disk.
     virtual void set_reserve_bytes(std::uint64_t /*bytes*/) {}
 
