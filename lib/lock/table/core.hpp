@@ -409,6 +409,7 @@ struct LockTable::Core {
     // request waits for any one of several locks.
     void serve_in_order();
     void serve_time(std::size_t budget);
+    void load_together(std::span<Wait* const> group) const;
 
     // ---- sweep.cpp ----
     void sweep(std::size_t budget);
