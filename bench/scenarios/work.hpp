@@ -23,7 +23,8 @@ struct Worker {
     std::size_t index = 0;
     Session session;
     // Seeded with the client's number, so that every run uses the same sequence.
-    std::mt19937_64 random{1};  // NOLINT(cert-msc32-c,cert-msc51-cpp)
+    // NOLINTNEXTLINE(bugprone-random-generator-seed,cert-msc32-c,cert-msc51-cpp)
+    std::mt19937_64 random{1};
     std::uint64_t done = 0;
     std::uint64_t wasted = 0;
     Latencies waits;
