@@ -399,13 +399,9 @@ void LockManager::Core::trim() {
         if (options.background) {
             budget = trim_budget / trim_steps;
             const bool decides = commits.all_written().number != schedule.trimmed_at;
-            schedule.trims_in_a_row = decides ? 0 : schedule.trims_in_a_row + 1;
-            if (decides)
-                interval = trim_step_every;
-            else if (schedule.trims_in_a_row < trim_steps)
-                interval = BootTime::duration::zero();
-            else
-                schedule.trims_in_a_row = 0;
+            schedule.trims_in_a_row = decides ? 0 : (schedule.trims_in_a_row + 1) % trim_steps;
+            if (decides) interval = trim_step_every;
+            if (schedule.trims_in_a_row > 0) interval = BootTime::duration::zero();
         }
         facts.boot_epoch = table.boot_epoch();
         facts.ended_records = table.ended_records();
@@ -427,6 +423,8 @@ void LockManager::Core::trim() {
     {
         MutexLock lock(mutex);
         if (failed || closing) return;
+        // Nothing is left to trim, so no further step follows directly.
+        if (idle) schedule.next_trim = facts.now + manager::trim_every;
         plan_trim(facts.now + (idle ? manager::trim_pause : interval));
         if (round.batch.empty()) return;
         for (const ForgottenGrant& grant : round.grants) table.forget(grant);
